@@ -1,0 +1,34 @@
+# `make demo` and `make test` set up everything they need in .venv; nothing else has to be installed.
+PYTHON ?= python3
+PIP := .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test check format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.venv/run: pyproject.toml constraints.txt
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[plot]'
+	touch $@
+
+.venv/dev: .venv/run
+	$(PIP) -e '.[dev]'
+	touch $@
+
+demo: .venv/run  ## train, evaluate, plot and parse on the embedded task
+	.venv/bin/permparse demo
+
+test: .venv/dev  ## check style and types, then run the tests
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/python -m pytest
+
+format: .venv/dev  ## rewrite the code in the project's style
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+clean:  ## remove what the targets above made
+	rm -rf .venv runs
