@@ -1,1 +1,48 @@
+"""The networks: encoders of the source, the multiset tagger of stage 1 and the jump scorer of stage 2."""
 
+from permparse.nn.batches import (
+    PAD,
+    UNK,
+    Hint,
+    ScorerBatch,
+    SourceBatch,
+    TaggerBatch,
+    TaggerExample,
+    allowed_positions,
+    scorer_batch,
+    source_batch,
+    tagger_batch,
+)
+from permparse.nn.config import EncoderConfig, ScorerConfig, TaggerConfig
+from permparse.nn.encoders import BiLSTMEncoder, Encoder, GeometricEncoder, NoContextEncoder, build_encoder
+from permparse.nn.geometric import geometric_log_attention
+from permparse.nn.jump_scorer import JumpScorer
+from permparse.nn.source import SourceNetwork
+from permparse.nn.tagger import MultisetTagger, TaggerPrediction
+
+__all__ = [
+    "PAD",
+    "UNK",
+    "BiLSTMEncoder",
+    "Encoder",
+    "EncoderConfig",
+    "GeometricEncoder",
+    "Hint",
+    "JumpScorer",
+    "MultisetTagger",
+    "NoContextEncoder",
+    "ScorerBatch",
+    "ScorerConfig",
+    "SourceBatch",
+    "SourceNetwork",
+    "TaggerBatch",
+    "TaggerConfig",
+    "TaggerExample",
+    "TaggerPrediction",
+    "allowed_positions",
+    "build_encoder",
+    "geometric_log_attention",
+    "scorer_batch",
+    "source_batch",
+    "tagger_batch",
+]

@@ -1,0 +1,66 @@
+"""The canonical order of a multiset of tokens, z' in the paper: by input position, then by symbol, then by copy.
+
+Counts become parallel arrays that say what each token is, where it came from and which copy it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from permparse.multiset.groups import LEX, VAR
+
+
+@dataclass(frozen=True)
+class CanonicalMultiset:
+    """The n tokens of a multiset in canonical order. *Shape:* three int64 arrays [n]."""
+
+    symbols: np.ndarray
+    source_index: np.ndarray
+    copy_index: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+
+def canonical_multiset(counts: np.ndarray) -> CanonicalMultiset:
+    """List ``counts[i, v]`` copies of every symbol v of every position i. *Shape:* counts [m, V], integers."""
+    counts = np.asarray(counts)
+    if counts.ndim != 2 or not np.issubdtype(counts.dtype, np.integer):
+        raise ValueError(
+            f"counts: expected integers of shape [m, V], got {counts.dtype} {list(counts.shape)}"
+        )
+    positions, symbols = np.nonzero(counts)
+    copies = counts[positions, symbols].astype(np.int64)
+    first = np.repeat(np.cumsum(copies) - copies, copies)
+    return CanonicalMultiset(
+        symbols=np.repeat(symbols, copies),
+        source_index=np.repeat(positions, copies),
+        copy_index=np.arange(len(first), dtype=np.int64) - first,
+    )
+
+
+def producible(counts: np.ndarray, lexical: Sequence[str | None]) -> np.ndarray:
+    """The counts without copies of L(x_i) where the lexicon has nothing to offer. *Shape:* [m, V] -> [m, V]."""
+    nothing = np.fromiter((token is None for token in lexical), bool, len(lexical))
+    counts = np.array(counts)
+    counts[nothing, LEX] = 0
+    return counts
+
+
+def surface_tokens(
+    multiset: CanonicalMultiset, names: Sequence[str], lexical: Sequence[str | None]
+) -> list[str]:
+    """What each token of the multiset looks like in the output: ``names[symbol]``, L(x_i) for LEX, "i" for VAR."""
+    tokens = []
+    for symbol, i in zip(multiset.symbols.tolist(), multiset.source_index.tolist(), strict=True):
+        if symbol == LEX:
+            token = lexical[i]
+            if token is None:
+                raise ValueError(f"position {i}: the lexicon has no token to copy; apply `producible` first")
+            tokens.append(token)
+        else:
+            tokens.append(str(i) if symbol == VAR else names[symbol])
+    return tokens

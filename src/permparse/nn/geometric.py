@@ -1,0 +1,74 @@
+"""Geometric attention (Csordás et al. 2022): every query attends to its closest match, in O(n²).
+
+The log weights are also the paper's jump scores; they are computed without ever forming a probability.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+
+def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The log probability that i is the first match when k looks around from its own place outwards.
+
+    With match probabilities p_ki = sigmoid(scores[k, i]), k visits k+1, k-1, k+2, k-2, ... (at equal distance the right
+    neighbour comes first, as in Csordás et al.), never itself, and stops at the first match:
+
+        log A_ki = log p_ki + Σ_{j visited before i} log(1 - p_kj).
+
+    A row of A sums to at most 1; the rest is the probability of no match. The diagonal and the keys outside ``mask`` are excluded:
+    they get -inf and have no influence on the others.
+
+    *Shape:* scores [..., n, n], mask (keys) broadcastable to [..., n] -> [..., n, n]. O(n²) time and memory.
+    """
+    size = scores.shape[-1]
+    excluded = torch.eye(size, dtype=torch.bool, device=scores.device)
+    if mask is not None:
+        excluded = excluded | ~mask[..., None, :]
+    log_miss = F.logsigmoid(-scores).masked_fill(excluded, 0.0)
+    log_match = F.logsigmoid(scores).masked_fill(excluded, float("-inf"))
+    missed: Tensor = _SumOfCloser.apply(log_miss)
+    return log_match + missed
+
+
+@lru_cache(maxsize=64)
+def visiting_order(size: int) -> tuple[Tensor, Tensor]:
+    """The order in which every row visits the columns: itself, then right and left in turns, outwards.
+
+    *Shape:* order [n, n], where order[k, t] is the t-th column that row k visits, and its inverse rank [n, n].
+    """
+    row = torch.arange(size)[:, None]
+    column = torch.arange(size)[None, :]
+    distance = (row - column).abs()
+    # columns visited before: all closer ones that exist on either side, and the right one of a tie
+    right = (distance - 1) + torch.minimum(distance - 1, row)
+    left = torch.minimum(distance, size - 1 - row) + (distance - 1)
+    rank = torch.where(column > row, right, left) + 1
+    rank.fill_diagonal_(0)
+    order = torch.empty_like(rank).scatter_(1, rank, column.expand(size, size))
+    return order, rank
+
+
+class _SumOfCloser(torch.autograd.Function):
+    """y[k, i] = Σ x[k, j] over the j that row k visits before i. Linear, so its gradient sums over those visited after."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        order, rank = (index.to(x.device).expand(x.shape) for index in visiting_order(x.shape[-1]))
+        ctx.save_for_backward(order, rank)
+        sums = x.gather(-1, order).cumsum(-1)
+        # exclusive sums: shift by one place instead of subtracting, which would lose digits
+        return F.pad(sums, (1, -1)).gather(-1, rank)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        order, rank = ctx.saved_tensors
+        sums = grad.gather(-1, order).flip(-1).cumsum(-1)
+        return F.pad(sums, (1, -1)).flip(-1).gather(-1, rank)

@@ -1,0 +1,62 @@
+"""From word ids to states: h_i = encoder(x)_i + embed(x_i), contextual plus static (section 3 of the paper).
+
+Both stages have a source network of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from permparse.nn.batches import PAD, UNK, SourceBatch
+from permparse.nn.config import EncoderConfig
+from permparse.nn.encoders import build_encoder
+
+
+class SourceNetwork(nn.Module):
+    """Word embedding (learned, or starting from given ``vectors``), further categorical features, encoder."""
+
+    def __init__(
+        self,
+        config: EncoderConfig,
+        vocabulary_size: int,
+        vectors: Tensor | None = None,
+        feature_sizes: Sequence[int] = (),
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.words = nn.Embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
+        if vectors is not None:
+            if tuple(vectors.shape) != (vocabulary_size, config.embedding_size):
+                raise ValueError(
+                    f"vectors: expected shape {[vocabulary_size, config.embedding_size]}, got {list(vectors.shape)}"
+                )
+            with torch.no_grad():
+                self.words.weight.copy_(vectors)
+            self.words.weight.requires_grad_(not config.freeze_vectors)
+        self.features = nn.ModuleList(nn.Embedding(size, config.embedding_size) for size in feature_sizes)
+        same = config.embedding_size == config.hidden_size
+        self.project = nn.Identity() if same else nn.Linear(config.embedding_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = build_encoder(config)
+
+    @property
+    def state_size(self) -> int:
+        return self.config.hidden_size
+
+    def forward(self, source: SourceBatch) -> Tensor:
+        """The states of all words. *Shape:* [B, m, hidden_size]; without meaning beyond the length."""
+        ids = source.ids
+        if self.training and self.config.word_dropout:
+            dropped = torch.rand(ids.shape, device=ids.device) < self.config.word_dropout
+            ids = ids.masked_fill(dropped & (ids != PAD), UNK)
+        embedded = self.words(ids)
+        for index, feature in enumerate(self.features):
+            if source.features is None:
+                raise ValueError(f"features: expected {len(self.features)} of every word, got none")
+            embedded = embedded + feature(source.features[..., index])
+        embedded = self.project(self.dropout(embedded))
+        states = self.encoder(embedded, source.lengths)
+        return states + embedded if self.config.static else states
