@@ -1,4 +1,4 @@
-"""The canonical order of a multiset of tokens, z' in the paper: by input position, then by symbol, then by copy.
+"""The canonical order of a multiset of tokens, z' in the paper: by position, symbol and copy.
 
 Counts become parallel arrays that say what each token is, where it came from and which copy it is.
 """
@@ -26,7 +26,7 @@ class CanonicalMultiset:
 
 
 def canonical_multiset(counts: np.ndarray) -> CanonicalMultiset:
-    """List ``counts[i, v]`` copies of every symbol v of every position i. *Shape:* counts [m, V], integers."""
+    """List ``counts[i, v]`` copies of every symbol v of every position i. *Shape:* integers [m, V]."""
     counts = np.asarray(counts)
     if counts.ndim != 2 or not np.issubdtype(counts.dtype, np.integer):
         raise ValueError(
@@ -43,7 +43,7 @@ def canonical_multiset(counts: np.ndarray) -> CanonicalMultiset:
 
 
 def producible(counts: np.ndarray, lexical: Sequence[str | None]) -> np.ndarray:
-    """The counts without copies of L(x_i) where the lexicon has nothing to offer. *Shape:* [m, V] -> [m, V]."""
+    """The counts without copies of L(x_i) where the lexicon has nothing. *Shape:* [m, V] -> [m, V]."""
     nothing = np.fromiter((token is None for token in lexical), bool, len(lexical))
     counts = np.array(counts)
     counts[nothing, LEX] = 0
@@ -53,7 +53,7 @@ def producible(counts: np.ndarray, lexical: Sequence[str | None]) -> np.ndarray:
 def surface_tokens(
     multiset: CanonicalMultiset, names: Sequence[str], lexical: Sequence[str | None]
 ) -> list[str]:
-    """What each token of the multiset looks like in the output: ``names[symbol]``, L(x_i) for LEX, "i" for VAR."""
+    """What each token looks like in the output: ``names[symbol]``, L(x_i) for LEX, the number i for VAR."""
     tokens = []
     for symbol, i in zip(multiset.symbols.tolist(), multiset.source_index.tolist(), strict=True):
         if symbol == LEX:

@@ -19,7 +19,7 @@ FIRST_TYPE = 2
 
 @dataclass(frozen=True)
 class Group:
-    """The copies of one token in the target: the counts of ``symbol`` at ``positions`` have to add up to ``total``."""
+    """The copies of a token in the target: the counts of ``symbol`` at ``positions`` add up to ``total``."""
 
     symbol: int
     total: int
@@ -45,12 +45,13 @@ def target_groups(
     variables: bool = False,
     normalise: Callable[[str], str] = _same,
 ) -> TargetGroups:
-    """The groups of a target for a source whose i-th word the lexicon maps to ``lexical[i]`` (None: to nothing).
+    """The groups of a target whose i-th source word the lexicon maps to ``lexical[i]`` (None: to nothing).
 
-    With ``variables``, a decimal number p below the source length is the variable of position p and only that position can
-    produce it. Otherwise a token that the lexicon gives for some word is produced by those words alone, and any other token by
-    every position, through its own symbol. ``normalise`` is applied to both sides before comparing with the lexicon
-    (``str.lower`` where case does not matter); ``symbols`` is asked for the token as it stands.
+    With ``variables``, a decimal number p below the source length is the variable of position p and only that
+    position can produce it. Otherwise a token that the lexicon gives for some word is produced by those words
+    alone, and any other token by every position, through its own symbol. ``normalise`` is applied to both
+    sides before comparing with the lexicon (``str.lower`` where case does not matter); ``symbols`` is asked
+    for the token as it stands.
     """
     producers: dict[str, list[int]] = {}
     for i, token in enumerate(lexical):

@@ -1,6 +1,7 @@
 """The n most likely multisets under the independent counts of the tagger, exactly and best first.
 
-The cells are independent, so the best alternatives differ from the argmax in the few cells with the smallest loss.
+The cells are independent, so the best alternatives differ from the argmax in the few cells with the smallest
+loss.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import numpy as np
 def n_best_counts(log_probs: np.ndarray, n: int) -> list[tuple[np.ndarray, float]]:
     """The n best assignments of one count to every cell, with their log probabilities, best first.
 
-    Fewer than n are returned if no more have a positive probability. *Shape:* log_probs [m, V, K+1] -> counts [m, V].
-    O(m V K log K + n² log n) time: only the n cells that are cheapest to change can change in any of the n best.
+    Fewer than n are returned if no more have a positive probability. *Shape:* log_probs [m, V, K+1] -> counts
+    [m, V]. O(m V K log K + n² log n) time: only the n cells that are cheapest to change can change in any of
+    the n best.
     """
     if n < 1:
         raise ValueError(f"n: expected at least 1, got {n}")
@@ -30,8 +32,9 @@ def n_best_counts(log_probs: np.ndarray, n: int) -> list[tuple[np.ndarray, float
 
     losses = ranked[:, :1] - ranked  # losses[c, r]: what choosing the r-th best count in cell c costs
     order = np.argsort(losses[:, 1], kind="stable")[:n]
-    # A state is (loss, changes): changes pairs indices into `order`, increasing, with ranks >= 1. Each state but the argmax has one
-    # parent of no greater loss (lower the last rank; if it is 1, move it to the previous cell or, where that is taken, drop it).
+    # A state is (loss, changes): changes pairs indices into `order`, increasing, with ranks >= 1. Each state
+    # but the argmax has one parent of no greater loss (lower the last rank; if it is 1, move it to the
+    # previous cell or, where that is taken, drop it).
     heap: list[tuple[float, tuple[tuple[int, int], ...]]] = [(float(losses[order[0], 1]), ((0, 1),))]
     while heap and len(results) < n:
         loss, changes = heapq.heappop(heap)

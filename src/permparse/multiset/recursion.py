@@ -1,4 +1,4 @@
-"""How probable is it that independent counts add up to a given total? (section 3 of the paper: P(m | x), by recursion)
+"""The probability that independent counts add up to given totals: P(m | x), section 3 of the paper.
 
 Exact sums over all ways to distribute a total over positions, and the most likely such way, in log space.
 """
@@ -17,11 +17,13 @@ NEG_INF = float("-inf")
 def log_total_probability(log_probs: Tensor, totals: Tensor) -> Tensor:
     """log P(z_1 + ... + z_m = total) for G independent groups of counts.
 
-    ``log_probs[g, i, k]`` is log P(z_i = k), which need not be normalised and may be -inf; a position that does not take part
-    has (0, -inf, ..., -inf). A total that cannot be reached has log probability -inf and gradient zero. The gradient is the
-    posterior P(z_i = k | total), from one forward and one backward pass over the positions run side by side.
+    ``log_probs[g, i, k]`` is log P(z_i = k), which need not be normalised and may be -inf; a position that
+    does not take part has (0, -inf, ..., -inf). A total that cannot be reached has log probability -inf and
+    gradient zero. The gradient is the posterior P(z_i = k | total), from one forward and one backward pass
+    over the positions run side by side.
 
-    *Shape:* log_probs [G, m, K+1], totals [G] -> [G]. O(G m K T) time for T = max(totals), m vectorised steps.
+    *Shape:* log_probs [G, m, K+1], totals [G] -> [G]. O(G m K T) time for T = max(totals), m vectorised
+    steps.
     """
     _check(log_probs, totals)
     result: Tensor = _LogTotalProbability.apply(log_probs, totals)
@@ -29,9 +31,11 @@ def log_total_probability(log_probs: Tensor, totals: Tensor) -> Tensor:
 
 
 def most_likely_counts(log_probs: Tensor, totals: Tensor) -> Tensor:
-    """argmax Σ_i log P(z_i) subject to Σ_i z_i = total, for G independent groups: the same recursion with max for sum.
+    """argmax Σ_i log P(z_i) subject to Σ_i z_i = total, for G independent groups: the same recursion with max
+    for sum.
 
-    *Shape:* log_probs [G, m, K+1], totals [G] -> counts [G, m] (int64). Raises ValueError where no counts reach the total.
+    *Shape:* log_probs [G, m, K+1], totals [G] -> counts [G, m] (int64). Raises ValueError where no counts
+    reach the total.
     """
     _check(log_probs, totals)
     groups, positions, choices = log_probs.shape
@@ -51,8 +55,8 @@ def most_likely_counts(log_probs: Tensor, totals: Tensor) -> Tensor:
     if not bool(reached.all()):
         bad = int((~reached).nonzero()[0])
         raise ValueError(
-            f"group {bad}: {positions} positions with at most {choices - 1} copies each and these probabilities cannot "
-            f"reach the total {int(totals[bad])}"
+            f"group {bad}: {positions} positions with at most {choices - 1} copies each and these "
+            f"probabilities cannot reach the total {int(totals[bad])}"
         )
     counts = left.new_zeros((groups, positions))
     for i in reversed(range(positions)):
@@ -71,7 +75,8 @@ def _check(log_probs: Tensor, totals: Tensor) -> None:
 
 
 def _empty_totals(log_probs: Tensor, totals: Tensor) -> tuple[Tensor, int]:
-    """The distribution of an empty sum over totals -K..T: K impossible negative totals make every window well defined."""
+    """The distribution of an empty sum over totals -K..T: K impossible negative totals make every window well
+    defined."""
     pad = log_probs.shape[2] - 1
     start = log_probs.new_full((log_probs.shape[0], pad + int(totals.max()) + 1), NEG_INF)
     start[:, pad] = 0.0
@@ -87,7 +92,8 @@ def _prefix_sums(log_probs: Tensor, totals: Tensor) -> Tensor:
     sums[0] = start
     by_position = log_probs.permute(1, 2, 0)[..., None]  # [m, K+1, G, 1]
     for i in range(positions):
-        # shifted[k, g, t] = sums[i][g, t - k]; the choice comes first so that logsumexp runs over contiguous totals
+        # shifted[k, g, t] = sums[i][g, t - k]; the choice comes first so that logsumexp runs over contiguous
+        # totals
         shifted = torch.stack([sums[i, :, pad - k : pad - k + size] for k in range(choices)])
         torch.logsumexp(shifted + by_position[i], 0, out=sums[i + 1, :, pad:])
     return sums[..., pad:]
@@ -96,7 +102,7 @@ def _prefix_sums(log_probs: Tensor, totals: Tensor) -> Tensor:
 class _LogTotalProbability(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, log_probs: Tensor, totals: Tensor) -> Tensor:
-        groups, positions, _ = log_probs.shape
+        groups = log_probs.shape[0]
         if groups == 0:
             ctx.save_for_backward(torch.zeros_like(log_probs))
             return log_probs.new_zeros((0,))
@@ -118,8 +124,9 @@ class _LogTotalProbability(torch.autograd.Function):
 
 
 def _posterior(log_probs: Tensor, totals: Tensor, before: Tensor, after: Tensor, result: Tensor) -> Tensor:
-    """P(z_i = k | total): positions before i sum to s, those after i to total - k - s. *Shape:* [G, m, K+1]."""
-    positions, groups, size = before.shape
+    """P(z_i = k | total): positions before i sum to s, those after i to total - k - s. *Shape:* [G, m,
+    K+1]."""
+    positions, _, size = before.shape
     choices = log_probs.shape[2]
     taken = torch.arange(size + choices - 1, device=log_probs.device)  # s + k
     rest = totals[:, None] - taken

@@ -30,8 +30,8 @@ class _Movable:
 
 @dataclass(frozen=True)
 class SourceBatch(_Movable):
-    """Sentences: ``ids`` [B, m] (PAD beyond the length), ``lengths`` [B], ``features`` [B, m, F] of further categorical ids or
-    None; all int64."""
+    """Sentences: ``ids`` [B, m] (PAD beyond the length), ``lengths`` [B], ``features`` [B, m, F] of further
+    categorical ids or None; all int64."""
 
     ids: Tensor
     lengths: Tensor
@@ -68,10 +68,12 @@ class Hint:
 
 @dataclass(frozen=True)
 class TaggerExample:
-    """A sentence with its gold groups, as index arrays. Built once by `TaggerExample.build`, then reused in every epoch.
+    """A sentence with its gold groups, as index arrays. Built once by `TaggerExample.build`, then reused in
+    every epoch.
 
-    ``cells`` [C, 3]: position, symbol, total of the groups that only one position can produce; ``shared`` [G, 2]: symbol, total
-    of the others; ``positions`` [G, P]: their positions, -1 beyond the last; ``hints`` [H, 3]: position, symbol, copies.
+    ``cells`` [C, 3]: position, symbol, total of the groups that only one position can produce; ``shared`` [G,
+    2]: symbol, total of the others; ``positions`` [G, P]: their positions, -1 beyond the last; ``hints`` [H,
+    3]: position, symbol, copies.
     """
 
     source: np.ndarray
@@ -106,8 +108,9 @@ class TaggerExample:
 
 @dataclass(frozen=True)
 class TaggerBatch(_Movable):
-    """A batch for stage 1. ``cells`` [C, 4] holds example, position, symbol, total; ``shared`` [G, 3] example, symbol, total;
-    ``positions`` [G, P], -1 beyond the last; ``hints`` [H, 4] example, position, symbol, copies; all int64."""
+    """A batch for stage 1. ``cells`` [C, 4] holds example, position, symbol, total; ``shared`` [G, 3]
+    example, symbol, total; ``positions`` [G, P], -1 beyond the last; ``hints`` [H, 4] example, position,
+    symbol, copies; all int64."""
 
     source: SourceBatch
     cells: Tensor
@@ -135,8 +138,8 @@ def tagger_batch(examples: Sequence[TaggerExample]) -> TaggerBatch:
 
 @dataclass(frozen=True)
 class ScorerBatch(_Movable):
-    """A batch for stage 2: sentences and their multisets in canonical order, all int64. *Shape:* ``symbols``, ``source_index`` and
-    ``copy_index`` [B, N] (0 beyond the length), ``lengths`` [B]."""
+    """A batch for stage 2: sentences and their multisets in canonical order, all int64. *Shape:* ``symbols``,
+    ``source_index`` and ``copy_index`` [B, N] (0 beyond the length), ``lengths`` [B]."""
 
     source: SourceBatch
     symbols: Tensor
@@ -169,7 +172,8 @@ def allowed_positions(
     targets: Sequence[Sequence[str]],
     normalise: Callable[[str], str] = _same,
 ) -> Tensor:
-    """Q(y, z') of the paper: token i may stand at position j because it equals y_j. *Shape:* [B, N, N], boolean."""
+    """Q(y, z') of the paper: token i may stand at position j because it equals y_j. *Shape:* [B, N, N],
+    boolean."""
     size = max((max(len(t), len(y)) for t, y in zip(tokens, targets, strict=True)), default=0)
     allowed = np.zeros((len(tokens), size, size), dtype=bool)
     for b, (row, target) in enumerate(zip(tokens, targets, strict=True)):

@@ -21,17 +21,17 @@ class EncoderConfig(NetworkConfig):
 
     kind: Literal["geometric", "bilstm", "none"] = "geometric"
     """Layers of geometric attention, a bidirectional LSTM, or no context at all."""
-    layers: int = Field(2, ge=1)
+    layers: int = Field(default=2, ge=1)
     """Layers of the encoder."""
-    hidden_size: int = Field(128, ge=2, multiple_of=2)
+    hidden_size: int = Field(default=128, ge=2, multiple_of=2)
     """Size of a word's state (for the LSTM: both directions together)."""
-    heads: int = Field(4, ge=1)
+    heads: int = Field(default=4, ge=1)
     """Attention heads of a geometric layer; must divide hidden_size."""
-    embedding_size: int = Field(128, ge=1)
+    embedding_size: int = Field(default=128, ge=1)
     """Size of the word embedding; projected to hidden_size where they differ."""
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on embeddings and between layers."""
-    word_dropout: float = Field(0.1, ge=0, lt=1)
+    word_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Chance of a word being replaced by the unknown word during training."""
     static: bool = True
     """Add the context-free embedding of a word to its state."""
@@ -44,11 +44,11 @@ class TaggerConfig(NetworkConfig):
 
     encoder: EncoderConfig = EncoderConfig()
     """The encoder of the sentence."""
-    ff_size: int = Field(256, ge=1)
+    ff_size: int = Field(default=256, ge=1)
     """Hidden size of the feed-forward layer on top of the states."""
-    ff_dropout: float = Field(0.1, ge=0, lt=1)
+    ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside that layer."""
-    max_count: int = Field(4, ge=1)
+    max_count: int = Field(default=4, ge=1)
     """K, the largest number of copies of one symbol that one word can contribute."""
 
 
@@ -57,26 +57,29 @@ class ScorerConfig(NetworkConfig):
 
     encoder: EncoderConfig = EncoderConfig()
     """The encoder of the sentence."""
-    symbol_size: int = Field(64, ge=1)
+    symbol_size: int = Field(default=64, ge=1)
     """Size of the embedding of a token's symbol."""
-    copy_size: int = Field(32, ge=1)
+    copy_size: int = Field(default=32, ge=1)
     """Size of the embedding of a token's copy index."""
-    max_copies: int = Field(8, ge=1)
+    max_copies: int = Field(default=8, ge=1)
     """Copies of one symbol at one word that are told apart; later ones share an embedding."""
-    ff_size: int = Field(256, ge=1)
+    ff_size: int = Field(default=256, ge=1)
     """Hidden size of the feed-forward layers."""
-    ff_dropout: float = Field(0.1, ge=0, lt=1)
+    ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside those layers."""
-    jump_size: int = Field(64, ge=1)
+    jump_size: int = Field(default=64, ge=1)
     """Size of the query and key of a jump."""
-    saturation: float = Field(14.0, gt=0)
+    saturation: float = Field(default=14.0, gt=0)
     """Raw scores x pass through s·tanh(x/s), which keeps them within ±s without a hard clip."""
     geometric: bool = True
-    """Score a jump by geometric attention over the tokens in canonical order (the paper); False takes the raw score."""
-    type_rank: int = Field(0, ge=0)
-    """Rank of an additive score of the two symbols and copy indices of a jump, whatever their context; 0 leaves it out."""
-    state_rank: int = Field(0, ge=0)
-    """Rank of an additive bilinear score of the two token representations of a jump, whatever their distance; 0 leaves it out."""
+    """Score a jump by geometric attention over the tokens in canonical order (the paper); False takes the raw
+    score."""
+    type_rank: int = Field(default=0, ge=0)
+    """Rank of an additive score of the two symbols and copy indices of a jump, whatever their context; 0
+    leaves it out."""
+    state_rank: int = Field(default=0, ge=0)
+    """Rank of an additive bilinear score of the two token representations of a jump, whatever their distance;
+    0 leaves it out."""
     distance: bool = False
-    """Add a score of the bucketed source distance and direction of a jump, given the representation of either end, to the raw
-    score of the attention."""
+    """Add a score of the bucketed source distance and direction of a jump, given the representation of either
+    end, to the raw score of the attention."""

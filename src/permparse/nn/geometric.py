@@ -17,13 +17,13 @@ from torch.nn import functional as F
 def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """The log probability that i is the first match when k looks around from its own place outwards.
 
-    With match probabilities p_ki = sigmoid(scores[k, i]), k visits k+1, k-1, k+2, k-2, ... (at equal distance the right
-    neighbour comes first, as in Csordás et al.), never itself, and stops at the first match:
+    With match probabilities p_ki = sigmoid(scores[k, i]), k visits k+1, k-1, k+2, k-2, ... (at equal distance
+    the right neighbour comes first, as in Csordás et al.), never itself, and stops at the first match:
 
         log A_ki = log p_ki + Σ_{j visited before i} log(1 - p_kj).
 
-    A row of A sums to at most 1; the rest is the probability of no match. The diagonal and the keys outside ``mask`` are excluded:
-    they get -inf and have no influence on the others.
+    A row of A sums to at most 1; the rest is the probability of no match. The diagonal and the keys outside
+    ``mask`` are excluded: they get -inf and have no influence on the others.
 
     *Shape:* scores [..., n, n], mask (keys) broadcastable to [..., n] -> [..., n, n]. O(n²) time and memory.
     """
@@ -41,7 +41,8 @@ def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tenso
 def visiting_order(size: int) -> tuple[Tensor, Tensor]:
     """The order in which every row visits the columns: itself, then right and left in turns, outwards.
 
-    *Shape:* order [n, n], where order[k, t] is the t-th column that row k visits, and its inverse rank [n, n].
+    *Shape:* order [n, n], where order[k, t] is the t-th column that row k visits, and its inverse rank [n,
+    n].
     """
     row = torch.arange(size)[:, None]
     column = torch.arange(size)[None, :]
@@ -56,7 +57,8 @@ def visiting_order(size: int) -> tuple[Tensor, Tensor]:
 
 
 class _SumOfCloser(torch.autograd.Function):
-    """y[k, i] = Σ x[k, j] over the j that row k visits before i. Linear, so its gradient sums over those visited after."""
+    """y[k, i] = Σ x[k, j] over the j that row k visits before i. Linear, so its gradient sums over those
+    visited after."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """Stage 2: scores of which token comes first, last and directly after which (section 4 of the paper).
 
-Tokens are known by symbol, not by surface form: all words that the lexicon copies look alike, and so do all variables.
+Tokens are known by symbol, not by surface form: all words that the lexicon copies look alike, and so do all
+variables.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ DISTANCE_BUCKETS = 2 * len(DISTANCE_LIMITS) + 1
 class JumpScorer(nn.Module):
     """From sentences and their multisets in canonical order to a `JumpProblem`.
 
-    The representation of a token is an MLP of [h_a(i); embed(symbol_i); embed(copy_index_i)], normalised before and after, because
-    unnormalised scores grow without bound in training. `ScorerConfig` says which terms a jump score has.
+    The representation of a token is an MLP of [h_a(i); embed(symbol_i); embed(copy_index_i)], normalised
+    before and after, because unnormalised scores grow without bound in training. `ScorerConfig` says which
+    terms a jump score has.
     """
 
     def __init__(
@@ -73,7 +75,8 @@ class JumpScorer(nn.Module):
         return JumpProblem(start, self.jump_scores(batch, tokens, types), end, batch.lengths)
 
     def jump_scores(self, batch: ScorerBatch, tokens: Tensor, types: Tensor) -> Tensor:
-        """*Shape:* tokens [B, N, d], types [B, N, e] -> [B, N, N], with zeros on the diagonal and in the padding."""
+        """*Shape:* tokens [B, N, d], types [B, N, e] -> [B, N, N], with zeros on the diagonal and in the
+        padding."""
         left, right = self.direction(tokens).unbind(-1)
         scores = self.jump(tokens) + by_direction(left, right)
         if self.distance is not None:
@@ -114,7 +117,8 @@ class LowRankPairs(nn.Module):
 
 
 def distance_bucket(source_index: Tensor) -> Tensor:
-    """How far, and to which side, the source word of i is from that of k: 0..DISTANCE_BUCKETS-1, the same word in the middle.
+    """How far, and to which side, the source word of i is from that of k: 0..DISTANCE_BUCKETS-1, the same
+    word in the middle.
 
     *Shape:* [B, N] -> [B, N, N].
     """

@@ -30,9 +30,8 @@ class SourceNetwork(nn.Module):
         self.words = nn.Embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
         if vectors is not None:
             if tuple(vectors.shape) != (vocabulary_size, config.embedding_size):
-                raise ValueError(
-                    f"vectors: expected shape {[vocabulary_size, config.embedding_size]}, got {list(vectors.shape)}"
-                )
+                expected = [vocabulary_size, config.embedding_size]
+                raise ValueError(f"vectors: expected shape {expected}, got {list(vectors.shape)}")
             with torch.no_grad():
                 self.words.weight.copy_(vectors)
             self.words.weight.requires_grad_(not config.freeze_vectors)

@@ -1,6 +1,8 @@
-"""Stage 1: every word gets a multiset of output symbols (section 3 of the paper), trained by exact marginal likelihood.
+"""Stage 1: every word gets a multiset of output symbols (section 3 of the paper), trained by exact marginal
+likelihood.
 
-Only the types of the gold output go through the count recursion; for all others P(total = 0) is a product over positions.
+Only the types of the gold output go through the count recursion; for all others P(total = 0) is a product
+over positions.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from permparse.nn.source import SourceNetwork
 
 @dataclass(frozen=True)
 class TaggerPrediction:
-    """The most likely counts, each cell for itself. *Shape:* ``counts`` [B, m, V] (int64), ``log_prob`` [B]."""
+    """The most likely counts, each cell for itself. *Shape:* ``counts`` [B, m, V] (int64), ``log_prob``
+    [B]."""
 
     counts: Tensor
     log_prob: Tensor
@@ -29,8 +32,9 @@ class TaggerPrediction:
 class MultisetTagger(nn.Module):
     """P(z_iv = k | x) for every word i, symbol v and k = 0..K, independently given the sentence.
 
-    The network gives the logits of k = 1..K; that of k = 0 is fixed at 0, which loses nothing. So a cell with gold count zero costs
-    its log normaliser and nothing else, and the loss is the sum of all log normalisers minus the log weights of the gold groups.
+    The network gives the logits of k = 1..K; that of k = 0 is fixed at 0, which loses nothing. So a cell with
+    gold count zero costs its log normaliser and nothing else, and the loss is the sum of all log normalisers
+    minus the log weights of the gold groups.
     """
 
     def __init__(
@@ -70,7 +74,8 @@ class MultisetTagger(nn.Module):
         return logits.log_softmax(-1)
 
     def loss(self, batch: TaggerBatch, hint_weight: float = 0.0) -> Tensor:
-        """-log P(totals | x) - hint_weight · Σ log P(z_iv ≥ l), the latter over the batch's hints. *Shape:* [B]."""
+        """-log P(totals | x) - hint_weight · Σ log P(z_iv ≥ l), the latter over the batch's hints. *Shape:*
+        [B]."""
         logits = self(batch.source)
         normalisers = _log_normalisers(logits)
         loss = (normalisers.sum(-1) * batch.source.mask).sum(-1)
@@ -91,7 +96,8 @@ class MultisetTagger(nn.Module):
         return TaggerPrediction(counts, log_prob.sum(-1))
 
     def constrained_counts(self, batch: TaggerBatch) -> Tensor:
-        """The most likely counts whose union is the gold multiset: how training data is annotated for stage 2.
+        """The most likely counts whose union is the gold multiset: how training data is annotated for stage
+        2.
 
         *Shape:* [B, m, V] (int64). Raises ValueError if some total is out of reach.
         """
@@ -117,7 +123,8 @@ def _log_normalisers(logits: Tensor) -> Tensor:
 
 
 def _group_weights(logits: Tensor, batch: TaggerBatch) -> Tensor:
-    """The unnormalised log weights of the counts in the shared groups. *Shape:* [B, m, K, V] -> [G, P, K+1]."""
+    """The unnormalised log weights of the counts in the shared groups. *Shape:* [B, m, K, V] -> [G, P,
+    K+1]."""
     example, symbol, _ = batch.shared.unbind(1)
     taking_part = batch.positions >= 0
     weights = logits[example[:, None], batch.positions.clamp(min=0), :, symbol[:, None]]
