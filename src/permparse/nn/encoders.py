@@ -72,8 +72,7 @@ class GeometricLayer(nn.Module):
         super().__init__()
         if size % heads:
             raise ValueError(f"heads: expected a divisor of the hidden size {size}, got {heads}")
-        self.heads = heads
-        self.scale = (size // heads) ** -0.5
+        self.heads, self.head_size = heads, size // heads
         self.attention_norm = nn.LayerNorm(size)
         self.project = nn.Linear(size, 3 * size)
         self.direction = nn.Linear(size, 2 * heads)
@@ -91,14 +90,12 @@ class GeometricLayer(nn.Module):
 
     def attend(self, states: Tensor, inside: Tensor) -> Tensor:
         """What the closest match of every word offers. *Shape:* [B, m, d] -> [B, m, d]."""
-        batch, size, _ = states.shape
-        split = self.project(states).view(batch, size, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        query, key, value = split.unbind(0)  # [B, H, m, d/H]
-        left, right = self.direction(states).view(batch, size, 2, self.heads).permute(2, 0, 3, 1).unbind(0)
-        scores = (query * self.scale) @ key.transpose(-1, -2) + by_direction(left, right)
+        split = self.project(states).unflatten(-1, (3, self.heads, self.head_size))
+        query, key, value = split.permute(2, 0, 3, 1, 4).unbind(0)  # [B, H, m, d/H]
+        left, right = self.direction(states).transpose(1, 2).chunk(2, 1)  # [B, H, m]
+        scores = (query * self.head_size**-0.5) @ key.transpose(-1, -2) + by_direction(left, right)
         weights = geometric_log_attention(scores, inside[:, None]).exp()
-        found = (weights @ value).transpose(1, 2).reshape(batch, size, -1)
-        return self.output(found)
+        return self.output((weights @ value).transpose(1, 2).flatten(2))
 
 
 def by_direction(left: Tensor, right: Tensor) -> Tensor:

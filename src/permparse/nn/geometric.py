@@ -28,6 +28,8 @@ def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tenso
     *Shape:* scores [..., n, n], mask (keys) broadcastable to [..., n] -> [..., n, n]. O(n²) time and memory.
     """
     size = scores.shape[-1]
+    if size == 0:
+        return scores
     excluded = torch.eye(size, dtype=torch.bool, device=scores.device)
     if mask is not None:
         excluded = excluded | ~mask[..., None, :]

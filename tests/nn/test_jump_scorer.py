@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+import torch
+
+from permparse.multiset import CanonicalMultiset, canonical_multiset
+from permparse.nn import (
+    EncoderConfig,
+    JumpScorer,
+    ScorerConfig,
+    allowed_positions,
+    geometric_log_attention,
+    scorer_batch,
+)
+from permparse.nn.jump_scorer import DISTANCE_BUCKETS, distance_bucket
+
+ENCODER = EncoderConfig(hidden_size=8, heads=2, embedding_size=8, layers=1)
+VARIANTS = [{}, {"type_rank": 3}, {"state_rank": 3}, {"distance": True}, {"geometric": False}]
+
+
+def small_scorer(**changes) -> JumpScorer:
+    torch.manual_seed(0)
+    config = ScorerConfig(encoder=ENCODER, symbol_size=4, copy_size=4, ff_size=16, jump_size=8, **changes)
+    return JumpScorer(config, source_vocabulary_size=12, symbol_count=6).double().eval()
+
+
+def random_multiset(seed: int, positions: int, most: int = 2) -> CanonicalMultiset:
+    return canonical_multiset(np.random.default_rng(seed).integers(0, most + 1, (positions, 6)))
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_padding_equals_slicing(changes):
+    scorer = small_scorer(**changes)
+    sources = [[4, 5, 6, 7], [8, 9], [10]]
+    multisets = [random_multiset(b, len(source)) for b, source in enumerate(sources)]
+    problem = scorer(scorer_batch(sources, multisets))
+    for b, n in enumerate(problem.sizes()):
+        alone = scorer(scorer_batch([sources[b]], [multisets[b]]))
+        for name in ("start", "end"):
+            torch.testing.assert_close(
+                getattr(problem, name)[b, :n], getattr(alone, name)[0], rtol=1e-12, atol=1e-12
+            )
+        torch.testing.assert_close(problem.jump[b, :n, :n], alone.jump[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_every_term_is_trained(changes):
+    scorer = small_scorer(**changes)
+    problem = scorer(scorer_batch([[4, 5, 6]], [random_multiset(1, 3)]))
+    (problem.start.sum() + problem.end.sum() + problem.jump.square().sum()).backward()
+    missing = [
+        name for name, p in scorer.named_parameters() if p.grad is None or not torch.isfinite(p.grad).all()
+    ]
+    assert missing == []
+
+
+def test_paper_jumps_are_log_attention_and_never_to_itself():
+    problem = small_scorer()(scorer_batch([[4, 5, 6]], [random_multiset(2, 3)]))
+    assert (problem.jump.diagonal(dim1=1, dim2=2) == 0).all()
+    off_diagonal = ~torch.eye(problem.size, dtype=torch.bool)
+    assert (problem.jump[0, off_diagonal] < 0).all()
+    mass = problem.jump[0].exp().masked_fill(~off_diagonal, 0).sum(-1)
+    assert (mass <= 1).all()
+
+
+def test_words_are_seen_through_their_symbol_and_state_only():
+    scorer = small_scorer()
+    one = CanonicalMultiset(np.array([0, 1]), np.array([0, 0]), np.array([0, 0]))
+    batch = scorer_batch([[4], [4]], [one, one])
+    problem = scorer(batch)
+    assert torch.equal(problem.jump[0], problem.jump[1])
+
+
+def test_empty_multisets_and_single_tokens_are_fine():
+    scorer = small_scorer()
+    empty, single = random_multiset(0, 2, most=0), CanonicalMultiset(*np.zeros((3, 1), dtype=np.int64))
+    problem = scorer(scorer_batch([[4, 5], [6], []], [empty, single, empty]))
+    assert problem.sizes() == [0, 1, 0]
+    assert scorer(scorer_batch([[]], [empty])).sizes() == [0]
+    assert scorer(scorer_batch([], [])).batch_size == 0
+
+
+def test_more_copies_than_are_told_apart_share_an_embedding():
+    scorer = small_scorer(max_copies=2)
+    counts = np.zeros((1, 6), dtype=np.int64)
+    counts[0, 2] = 300
+    problem = scorer(scorer_batch([[4]], [canonical_multiset(counts)]))
+    assert problem.sizes() == [300]
+    assert torch.equal(problem.start[0, 1], problem.start[0, 299])
+
+
+def test_scores_stay_within_the_saturation_whatever_the_weights():
+    scorer = small_scorer(saturation=5.0)
+    with torch.no_grad():
+        for parameter in scorer.parameters():
+            parameter.mul_(1e4)
+    problem = scorer(scorer_batch([[4, 5, 6]], [random_multiset(3, 3)]))
+    assert problem.start.abs().max() <= 5
+    worst = (
+        geometric_log_attention(torch.full((problem.size, problem.size), 5.0)).nan_to_num(neginf=0).min() - 10
+    )
+    assert problem.jump.min() >= worst
+
+
+def test_distance_buckets_mirror_and_grow_with_distance():
+    bucket = distance_bucket(torch.tensor([[0, 1, 2, 3, 4, 5, 8, 9, 50, 0]]))[0]
+    middle = DISTANCE_BUCKETS // 2
+    assert (bucket[0] - middle).tolist() == [0, 1, 2, 3, 3, 4, 4, 5, 5, 0]
+    assert torch.equal(bucket - middle, middle - bucket.T)
+
+
+def test_allowed_positions_compare_tokens_and_pad():
+    allowed = allowed_positions([["a", "b", "a"], ["A"]], [["b", "a", "a"], ["a"]])
+    assert allowed[0].tolist() == [[False, True, True], [True, False, False], [False, True, True]]
+    assert not allowed[1].any()
+    folded = allowed_positions([["A"]], [["a"]], str.lower)
+    assert folded.tolist() == [[[True]]]
