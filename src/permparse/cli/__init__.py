@@ -1,0 +1,94 @@
+"""The command line: `permparse train | evaluate | parse | data | tasks | bench | demo`.
+
+Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from permparse import __version__
+from permparse.cli import bench, data, demo, evaluate, parse, train
+from permparse.console import err
+from permparse.errors import UserError
+
+app = typer.Typer(
+    name="permparse",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 success · 1 a fault of permparse · 2 a mistake in the input, said in one line · 130 interrupted.",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"permparse {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Sentences to structured output without trees: tag every word with a multiset of tokens, then put them in order by jumps.
+
+    [bold]First steps[/]
+
+      permparse demo                             see it work, in about two minutes, without any download
+
+      permparse train doubling                   train on a task
+
+      permparse evaluate runs/doubling           accuracy by length
+
+      permparse parse runs/doubling "a b c d e"  parse a sentence
+    """
+
+
+app.command("train")(train.command)
+app.command("evaluate")(evaluate.command)
+app.command("parse")(parse.command)
+app.command("data")(data.command)
+app.command("tasks")(data.tasks_command)
+app.command("bench")(bench.command)
+app.command("demo")(demo.command)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; mistakes of the user become one line on stderr."""
+    # Sentences may hold any character, whatever the locale of the terminal.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        app(args=list(arguments), prog_name="permparse")
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
+    except UserError as error:
+        err.print(f"[bold red]error:[/] {escape(' '.join(str(error).split()))}")
+        return 2
+    except Exception as error:
+        if os.environ.get("PERMPARSE_DEBUG"):
+            raise
+        err.print(
+            f"[bold red]internal error:[/] {escape(type(error).__name__)}: {escape(' '.join(str(error).split()))} "
+            "(this is a fault of permparse; PERMPARSE_DEBUG=1 shows where)"
+        )
+        return 1
+    return 0
+
+
+def main() -> None:
+    """The entry point of the `permparse` command."""
+    # Idle worker threads that spin steal the cores from the solver's own threads.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    sys.exit(run(sys.argv[1:]))

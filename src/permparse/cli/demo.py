@@ -1,0 +1,111 @@
+"""`permparse demo`: train on the embedded fragment of English, look at deeper sentences than it was trained on, parse one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from permparse.cli.show import show_evaluation, show_parse
+from permparse.console import note, out
+from permparse.errors import UserError
+
+if TYPE_CHECKING:
+    from permparse.training.evaluation import GroupScore
+
+SPLIT = "gen"
+
+
+def command(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run and the plot.")] = Path(
+        "runs/demo"
+    ),
+    again: Annotated[
+        bool, typer.Option("--again", help="Train anew although the folder holds a run.")
+    ] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe.")
+    ] = None,
+) -> None:
+    """See the whole thing work, without any download, in about two minutes.
+
+    Trains a parser on a small English fragment, measures it on sentences that are deeper than any it was trained on,
+    saves a plot of accuracy against depth, and draws how it parses one sentence. Run twice, it trains only once.
+    """
+    from permparse.tasks import get_task
+    from permparse.training.evaluation import evaluate
+    from permparse.training.recipe import load_recipe
+    from permparse.training.run import RECIPE_FILE, train
+
+    if again and (output / RECIPE_FILE).is_file():
+        shutil.rmtree(output)
+    resume = (output / RECIPE_FILE).is_file()
+    if resume and set_:
+        raise UserError(f"{output} holds a run already; --again trains anew with the changed settings")
+    task = get_task("fragment")
+    sample = task.load("train")[:2]
+    out.print("[bold]1  The task[/]: a sentence in, a logical form out")
+    for example in sample:
+        out.print(f"   {escape(example.sentence)}\n   [dim]{escape(example.output)}[/]")
+    out.print("\n[bold]2  Training[/] on shallow sentences")
+    try:
+        parser = train(load_recipe("fragment", set_ or []), output, resume=resume)
+    except KeyboardInterrupt:
+        note("stopped; permparse demo goes on from here")
+        raise typer.Exit(130) from None
+    out.print("\n[bold]3  Sentences deeper than any seen in training[/]")
+    evaluation, outcomes = evaluate(parser, task.load(SPLIT), SPLIT)
+    show_evaluation(evaluation)
+    depths = evaluation.groups.get("depth", {})
+    if depths:
+        _plot(depths, evaluation.main_metric, _deepest(task), output / "depth.png")
+    deepest = max((o for o in outcomes if o.seq), key=lambda o: len(o.parse.tokens), default=None)
+    shown = [o for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 12]
+    out.print(
+        "\n[bold]4  One sentence[/]: the multiset of every word, and the jumps that put the tokens in order"
+    )
+    example = max(shown, key=lambda o: len(o.parse.tokens), default=deepest)
+    if example is not None:
+        show_parse(example.parse)
+    out.print(f'\nParse your own: [bold]permparse parse {output} "{escape(sample[0].sentence)}" --show[/]')
+
+
+def _deepest(task) -> int:  # type: ignore[no-untyped-def]
+    """The depth of the deepest training sentence."""
+    depths = [task.groups(example).get("depth", "0") for example in task.load("train")]
+    return max((int(d) for d in depths if d.isdecimal()), default=0)
+
+
+def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) -> None:
+    """Accuracy against depth as a picture, where matplotlib is installed."""
+    try:
+        import matplotlib
+    except ImportError:
+        note("[dim]no plot: pip install 'permparse[plot]'[/]")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    x = [int(d) for d in depths]
+    figure, axes = pyplot.subplots(figsize=(6, 3.4), layout="constrained")
+    axes.plot(
+        x, [100 * s.metrics[metric] for s in depths.values()], "o-", color="#0b6e99", label="output right"
+    )
+    axes.plot(x, [100 * s.freq for s in depths.values()], "s--", color="#b8860b", label="multiset right")
+    axes.axvspan(min(0, *x), trained + 0.5, color="#dddddd", zorder=0)
+    axes.text(trained + 0.45, 4, "trained up to here ", ha="right", color="#666666")
+    axes.set(
+        xlabel="depth of the sentence",
+        ylabel="% of sentences",
+        ylim=(0, 103),
+        xlim=(min(0, *x), max(x) + 0.5),
+    )
+    axes.set_title("Fragment: deeper than trained on")
+    axes.legend(loc="lower left", frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+    note(f"[dim]saved {path}[/]")

@@ -1,0 +1,87 @@
+"""`permparse evaluate`: accuracy by group, and the errors explained."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from permparse.cli.show import show_errors, show_evaluation
+from permparse.console import err, note, out
+from permparse.errors import UserError
+
+if TYPE_CHECKING:
+    from permparse.data import Example
+    from permparse.parser import Parser
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")],
+    split: Annotated[
+        str | None, typer.Option("--split", help="Split of the task; its last one if not given.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Evaluate on a tab-separated file instead of a split.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Folder of the paper's data.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread.")] = 0,
+    errors: Annotated[
+        int, typer.Option("--errors", min=0, help="Show N wrong examples, with multisets and jumps.")
+    ] = 0,
+    results: Annotated[
+        Path, typer.Option("--results", help="Folder for the JSON file with the scores and settings.")
+    ] = Path("results"),
+    json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
+) -> None:
+    """Measure a parser: the task's metrics, Freq (multiset right), Seq/Freq, in total and by group.
+
+    With --errors, wrong outputs are split into [bold]tagging[/] (the multiset is wrong), [bold]search[/] (the gold order scores
+    higher than the one found) and [bold]model[/] (the scores prefer a wrong order).
+
+    [bold]Examples[/]
+
+      permparse evaluate runs/doubling
+
+      permparse evaluate runs/cogs --split gen --errors 10
+
+      permparse evaluate runs/mine --file new.tsv --json
+    """
+    from permparse.parser import Parser
+    from permparse.training.batching import spread
+    from permparse.training.evaluation import as_json, error_kind, evaluate
+    from permparse.training.storage import write_atomically
+
+    parser = Parser.load(model)
+    split = split or parser.codec.task.splits[-1]
+    examples = _examples(parser, split, file, data)
+    examples = [examples[i] for i in spread(len(examples), limit)]
+    if not examples:
+        raise UserError(f"{file or split}: no examples to evaluate on")
+    with err.status(f"parsing {len(examples):,} sentences") as status:
+        evaluation, outcomes = evaluate(
+            parser,
+            examples,
+            file.stem if file else split,
+            progress=lambda done: status.update(f"parsed {done:,} of {len(examples):,} sentences"),
+        )
+        wrong = [o for o in outcomes if not o.seq] if errors else []
+        kinds = [error_kind(parser, o) for o in wrong]
+    path = results / f"{model.resolve().name}-{evaluation.split}.json"
+    write_atomically(path, (json_module.dumps(as_json(evaluation), indent=2) + "\n").encode())
+    if json:
+        out.print(json_module.dumps(as_json(evaluation)), markup=False, soft_wrap=True)
+    else:
+        show_evaluation(evaluation)
+        note(f"[dim]saved {path}[/]")
+    if errors:
+        show_errors(wrong[:errors], kinds[:errors], Counter(kinds))
+
+
+def _examples(parser: Parser, split: str, file: Path | None, data: Path | None) -> list[Example]:
+    task = parser.codec.task
+    if file is not None:
+        return task.read(file)
+    return task.load(split, data or parser.recipe.data.folder)

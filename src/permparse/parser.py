@@ -1,0 +1,224 @@
+"""The parser a user touches: `Parser.load(path)`, `.parse(sentence)`, `.save(path)`.
+
+>>> parser = Parser.load("runs/fragment")        # doctest: +SKIP
+>>> parser.parse("a cat saw a dog").output       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import overload
+
+import torch
+
+from permparse.data import clean_sentence
+from permparse.errors import UserError
+from permparse.multiset import canonical_multiset, n_best_counts, producible
+from permparse.nn import JumpScorer, MultisetTagger, source_batch
+from permparse.permutation.decoding import k_best
+from permparse.training import calibration as calibrating
+from permparse.training.calibration import Calibration
+from permparse.training.codec import Codec, EncodedSource
+from permparse.training.networks import build_networks
+from permparse.training.ordering import Ordered, multiset_batch, order, path_sureness
+from permparse.training.recipe import Recipe
+from permparse.training.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
+from permparse.training.tagging import Tagged, tag
+
+KIND = "parser"
+FOLDER = "parser"
+CHUNK = 2000
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the n best outputs: ``log_score`` ranks them (log P(multiset) plus the log probability of the jumps)."""
+
+    output: str
+    tokens: tuple[str, ...]
+    log_score: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Parse:
+    """What the parser made of one sentence.
+
+    ``multisets[i]`` are the tokens that word i contributes. ``order[j]`` is the number, in canonical order, of the token at
+    output position j, and ``source_index[j]`` the word it came from. ``score`` is the path score of the order,
+    ``confidence`` the calibrated probability that the output is right.
+    """
+
+    sentence: str
+    output: str
+    words: tuple[str, ...]
+    multisets: tuple[tuple[str, ...], ...]
+    tokens: tuple[str, ...]
+    order: tuple[int, ...]
+    source_index: tuple[int, ...]
+    score: float
+    proven_optimal: bool
+    log_prob: float
+    confidence: float
+    alternatives: tuple[Alternative, ...] = field(default=())
+
+    def to_json(self) -> str:
+        """The parse as one line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+class Parser:
+    """A trained parser: a tagger, a jump scorer, and the words and tokens they know."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        codec: Codec,
+        tagger: MultisetTagger,
+        scorer: JumpScorer,
+        calibration: Calibration | None = None,
+    ) -> None:
+        self.recipe, self.codec = recipe, codec
+        self.tagger, self.scorer = tagger.eval(), scorer.eval()
+        self.calibration = calibration or Calibration()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Parser:
+        """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused in words."""
+        folder = Path(path)
+        if not is_saved(folder) and is_saved(folder / FOLDER):
+            folder = folder / FOLDER
+        elif (folder / "recipe.toml").is_file():
+            raise UserError(
+                f"{folder}: this training has not finished; permparse train --resume --output {folder}"
+            )
+        files = load_folder(folder, KIND)
+        try:
+            recipe = Recipe.from_toml(files["recipe.toml"].decode(), f"{folder}: recipe")
+            codec = Codec.from_json(files["codec.json"].decode(), recipe.data)
+            calibration = Calibration(**json.loads(files["calibration.json"]))
+        except KeyError as error:
+            raise UserError(f"{folder}: {error.args[0]} is missing from this parser") from error
+        tagger, scorer = build_networks(recipe, codec)
+        load_weights(tagger, unpack(files["tagger.safetensors"]), str(folder))
+        load_weights(scorer, unpack(files["scorer.safetensors"]), str(folder))
+        return cls(recipe, codec, tagger, scorer, calibration)
+
+    def save(self, path: str | Path) -> None:
+        """Save the parser as a folder of TOML, JSON and safetensors, replacing an earlier one all at once."""
+        files = {
+            "recipe.toml": self.recipe.to_toml().encode(),
+            "codec.json": self.codec.to_json().encode(),
+            "calibration.json": json.dumps(asdict(self.calibration)).encode(),
+            "tagger.safetensors": pack(self.tagger.state_dict()),
+            "scorer.safetensors": pack(self.scorer.state_dict()),
+        }
+        save_folder(Path(path), KIND, files)
+
+    @overload
+    def parse(self, sentence: str, n_best: int = 1) -> Parse: ...
+    @overload
+    def parse(self, sentence: Sequence[str], n_best: int = 1) -> list[Parse]: ...
+    def parse(self, sentence: str | Sequence[str], n_best: int = 1) -> Parse | list[Parse]:
+        """Parse one sentence, or a list of them in batches; ``n_best`` > 1 adds alternatives."""
+        sentences = [sentence] if isinstance(sentence, str) else list(sentence)
+        cleaned = [clean_sentence(text) for text in sentences]
+        sources = [self.codec.task.tokenize(text) for text in cleaned]
+        parses = self.parse_words(sources, sentences=cleaned, n_best=n_best)
+        return parses[0] if isinstance(sentence, str) else parses
+
+    def parse_words(
+        self,
+        sources: Sequence[Sequence[str]],
+        sentences: Sequence[str] | None = None,
+        n_best: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Parse]:
+        """Parse sentences that are already split into words; ``progress`` is told how many are done."""
+        parses: list[Parse] = []
+        for first in range(0, len(sources), CHUNK):
+            chunk = [self.codec.encode(words) for words in sources[first : first + CHUNK]]
+            texts = (sentences or [" ".join(words) for words in sources])[first : first + CHUNK]
+            tagged = tag(self.codec, self.tagger, chunk)
+            ordered = order(self.scorer, chunk, tagged)
+            for text, source, t, o in zip(texts, chunk, tagged, ordered, strict=True):
+                alternatives = self.n_best(source, n_best) if n_best > 1 else ()
+                parses.append(self._parse(text, source, t, o, alternatives))
+            if progress:
+                progress(len(parses))
+        return parses
+
+    @torch.no_grad()
+    def n_best(self, source: EncodedSource, n: int) -> tuple[Alternative, ...]:
+        """The n best distinct outputs over the likeliest multisets and the best orders of each."""
+        log_probs = self.tagger.log_probs(source_batch([source.ids], [source.features]))[0].double().numpy()
+        found: dict[str, Alternative] = {}
+        for counts, log_prob in n_best_counts(log_probs, n):
+            multiset = canonical_multiset(producible(counts, source.lexical))
+            tagged = Tagged(multiset, self.codec.tokens(multiset, source), float(log_prob))
+            for candidate in self._orders(source, tagged, n):
+                tokens = self._surface(source, tagged, candidate.order)
+                alternative = Alternative(
+                    self.codec.task.restore(tokens),
+                    tuple(tokens),
+                    tagged.log_prob + candidate.path,
+                    self.calibration.confidence(tagged.log_prob, candidate.path, candidate.weakest),
+                )
+                known = found.get(alternative.output)
+                if known is None or known.log_score < alternative.log_score:
+                    found[alternative.output] = alternative
+        return tuple(sorted(found.values(), key=lambda a: -a.log_score)[:n])
+
+    def calibrate(self, sources: Sequence[Sequence[str]], right: Callable[[int, Parse], bool]) -> None:
+        """Fit the confidence on held-out sentences; ``right(i, parse)`` says whether the i-th output is right."""
+        encoded = [self.codec.encode(words) for words in sources]
+        tagged = tag(self.codec, self.tagger, encoded)
+        ordered = order(self.scorer, encoded, tagged)
+        rows = [(t.log_prob, o.path, o.weakest) for t, o in zip(tagged, ordered, strict=True)]
+        verdicts = [
+            right(i, self._parse("", source, t, o, ()))
+            for i, (source, t, o) in enumerate(zip(encoded, tagged, ordered, strict=True))
+        ]
+        self.calibration = calibrating.fit(rows, verdicts)
+
+    def _orders(self, source: EncodedSource, tagged: Tagged, n: int) -> list[Ordered]:
+        if not len(tagged.multiset):
+            return [Ordered([], 0.0, True, 0.0, 0.0)]
+        problem = self.scorer(multiset_batch([source], [tagged.multiset], [0]))
+        return [
+            Ordered(
+                list(d.order), float(d.score), bool(d.proven_optimal), *path_sureness(problem, 0, d.order)
+            )
+            for d in k_best(problem, n)[0]
+        ]
+
+    def _surface(self, source: EncodedSource, tagged: Tagged, order_: Sequence[int]) -> list[str]:
+        where = tagged.multiset.source_index.tolist()
+        return self.codec.surface([tagged.tokens[i] for i in order_], [where[i] for i in order_], source)
+
+    def _parse(
+        self, text: str, source: EncodedSource, tagged: Tagged, ordered: Ordered, alternatives: tuple
+    ) -> Parse:
+        where = tagged.multiset.source_index.tolist()
+        tokens = self._surface(source, tagged, ordered.order)
+        words = source.words + (("<end>",) if len(source) > len(source.words) else ())
+        multisets: list[list[str]] = [[] for _ in words]
+        for token, i in zip(tagged.tokens, where, strict=True):
+            multisets[i].append(token)
+        return Parse(
+            sentence=text,
+            output=self.codec.task.restore(tokens),
+            words=words,
+            multisets=tuple(tuple(m) for m in multisets),
+            tokens=tuple(tokens),
+            order=tuple(ordered.order),
+            source_index=tuple(where[i] for i in ordered.order),
+            score=ordered.score,
+            proven_optimal=ordered.proven_optimal,
+            log_prob=tagged.log_prob,
+            confidence=self.calibration.confidence(tagged.log_prob, ordered.path, ordered.weakest),
+            alternatives=alternatives,
+        )

@@ -1,0 +1,138 @@
+"""Between words and numbers: vocabularies and lexicon built from the training data, used alike in training and parsing.
+
+The one place where source words become ids, target tokens become symbols, and multisets become tokens again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from permparse.data import Example, Lexicon, Vocabulary
+from permparse.multiset import CanonicalMultiset, surface_tokens
+from permparse.tasks import Task, build_lexicon, get_task
+from permparse.training.recipe import Data
+
+WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
+SYMBOL_SPECIALS = ("<lex>", "<var>")
+SHAPES = ("none", "word", "name", "number", "sign")
+
+
+@dataclass(frozen=True)
+class EncodedSource:
+    """A sentence as the networks see it: word ids and shapes of every position, and what the lexicon makes of each.
+
+    Shapes: ``ids`` [m], ``features`` [m, 1]; with an end token where the task wants one.
+    """
+
+    words: tuple[str, ...]
+    ids: np.ndarray
+    features: np.ndarray
+    lexical: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The vocabularies, the lexicon and the task they belong to."""
+
+    task: Task
+    words: Vocabulary
+    symbols: Vocabulary
+    lexicon: Lexicon
+    lowercase: bool
+    seen_in_lower_case: frozenset[str]
+
+    @classmethod
+    def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
+        """Learn vocabularies and lexicon from training examples."""
+        lexicon = build_lexicon(data.lexicon, task, examples)
+        fold: Callable[[str], str] = str.lower if data.lowercase else str
+        words = Vocabulary.build(
+            ([fold(word) for word in example.source] for example in examples), WORD_SPECIALS, data.min_count
+        )
+        lower = frozenset(word for example in examples for word in example.source if word == word.lower())
+        looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
+        symbols = Vocabulary.build(
+            (_ordinary_tokens(example, lexicon, looked_up, task.variables) for example in examples),
+            SYMBOL_SPECIALS,
+        )
+        return cls(task, words, symbols, lexicon, data.lowercase, lower)
+
+    def encode(self, source: Sequence[str]) -> EncodedSource:
+        """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
+        folded = [word.lower() for word in source] if self.lowercase else list(source)
+        ids, shapes = self.words.ids(folded), [self._shape(word) for word in source]
+        lexical = [self.lexicon.lookup(word) for word in source]
+        if self.task.end_token:
+            ids, shapes, lexical = [*ids, self.words.id("<end>")], [*shapes, 0], [*lexical, None]
+        return EncodedSource(
+            tuple(source),
+            np.array(ids, dtype=np.int64),
+            np.array(shapes, dtype=np.int64).reshape(-1, 1),
+            tuple(lexical),
+        )
+
+    def canonical(self, target: Iterable[str]) -> list[str]:
+        """Target tokens as the model sees them."""
+        return [self.lexicon.canonical(token) for token in target]
+
+    def tokens(self, multiset: CanonicalMultiset, source: EncodedSource) -> list[str]:
+        """The canonical tokens of a multiset, in canonical order."""
+        return surface_tokens(multiset, self.symbols.tokens, source.lexical)
+
+    def surface(self, tokens: Sequence[str], source_index: Sequence[int], source: EncodedSource) -> list[str]:
+        """Canonical tokens as they are printed; a token copied from a word keeps that word's spelling if it is new."""
+        words = [source.words[i] if i < len(source.words) else None for i in source_index]
+        return [self.lexicon.surface(token, word) for token, word in zip(tokens, words, strict=True)]
+
+    def to_json(self) -> str:
+        state = {
+            "task": self.task.name,
+            "words": self.words.to_list(),
+            "symbols": self.symbols.to_list(),
+            "lexicon": self.lexicon.to_json(),
+            "lowercase": self.lowercase,
+            "seen_in_lower_case": sorted(self.seen_in_lower_case),
+        }
+        return json.dumps(state, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, data: Data) -> Codec:
+        state = json.loads(text)
+        return cls(
+            get_task(state["task"], **data.options),
+            Vocabulary.from_list(state["words"], specials=WORD_SPECIALS),
+            Vocabulary.from_list(state["symbols"], specials=SYMBOL_SPECIALS),
+            Lexicon.from_json(state["lexicon"]),
+            bool(state["lowercase"]),
+            frozenset(state["seen_in_lower_case"]),
+        )
+
+    def _shape(self, word: str) -> int:
+        """A class that unknown words share with known ones: a capital counts only if the word is never written small."""
+        if any(c.isdigit() for c in word):
+            return SHAPES.index("number")
+        if not any(c.isalpha() for c in word):
+            return SHAPES.index("sign")
+        if word[0].isupper() and word.lower() not in self.seen_in_lower_case:
+            return SHAPES.index("name")
+        return SHAPES.index("word")
+
+
+def _ordinary_tokens(
+    example: Example, lexicon: Lexicon, looked_up: dict[str, str | None], variables: bool
+) -> list[str]:
+    """The target tokens that neither the lexicon nor a variable can produce: they need a symbol of their own."""
+    lexical = {looked_up[word] for word in example.source}
+    tokens = (lexicon.canonical(token) for token in example.target)
+    return [
+        t
+        for t in tokens
+        if t not in lexical and not (variables and t.isdecimal() and int(t) < len(example.source))
+    ]

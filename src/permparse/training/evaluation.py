@@ -1,0 +1,172 @@
+"""How good a parser is on a split: the task's metrics, Freq, Seq and Seq/Freq, in total and by group, and where it errs."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+import torch
+
+from permparse import __version__
+from permparse.data import Example
+from permparse.parser import Parse, Parser
+from permparse.permutation.decoding import decode
+from permparse.training.codec import Codec
+from permparse.training.ordering import allowed_from_types, multiset_batch, ordering_data
+from permparse.training.tagging import same_multiset, tag
+
+ErrorKind = Literal["tagging", "search", "model"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One judged sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset is right."""
+
+    example: Example
+    parse: Parse
+    freq: bool
+    correct: dict[str, bool]
+
+    @property
+    def seq(self) -> bool:
+        return next(iter(self.correct.values()))
+
+
+@dataclass(frozen=True)
+class GroupScore:
+    """Shares of right sentences in a group; ``seq_given_freq`` is Seq/Freq, None if no multiset is right."""
+
+    examples: int
+    metrics: dict[str, float]
+    freq: float
+    seq_given_freq: float | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of a parser on a split, as saved in `results/`."""
+
+    task: str
+    split: str
+    seed: int
+    main_metric: str
+    total: GroupScore
+    groups: dict[str, dict[str, GroupScore]]
+    seconds: float
+    sentences_per_second: float
+    peak_memory_mb: float
+    permparse_version: str = __version__
+    torch_version: str = str(torch.__version__)
+    python_version: str = platform.python_version()
+    machine: str = platform.machine()
+    threads: int = field(default_factory=torch.get_num_threads)
+    date: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%d %H:%M"))
+    recipe: str = ""
+
+
+def judge(
+    parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None
+) -> list[Outcome]:
+    """Parse every example and compare with gold."""
+    task, codec = parser.codec.task, parser.codec
+    parses = parser.parse_words(
+        [example.source for example in examples],
+        sentences=[example.sentence for example in examples],
+        progress=progress,
+    )
+    outcomes = []
+    for example, parse in zip(examples, parses, strict=True):
+        correct = {name: metric(parse.output, example.output) for name, metric in task.metrics.items()}
+        freq = same_multiset(codec.canonical(parse.tokens), codec.canonical(example.target))
+        outcomes.append(Outcome(example, parse, freq, correct))
+    return outcomes
+
+
+def evaluate(
+    parser: Parser, examples: Sequence[Example], split: str, progress: Callable[[int], None] | None = None
+) -> tuple[Evaluation, list[Outcome]]:
+    """Judge a split and sum up, timing the parsing."""
+    started = time.perf_counter()
+    outcomes = judge(parser, examples, progress)
+    seconds = time.perf_counter() - started
+    task = parser.codec.task
+    grouped: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        for name, value in task.groups(outcome.example).items():
+            grouped[name][value].append(outcome)
+    evaluation = Evaluation(
+        task=task.name,
+        split=split,
+        seed=parser.recipe.seed,
+        main_metric=next(iter(task.metrics)),
+        total=summarise(outcomes),
+        groups={
+            name: {value: summarise(values[value]) for value in sorted(values, key=_natural)}
+            for name, values in grouped.items()
+        },
+        seconds=round(seconds, 2),
+        sentences_per_second=round(len(examples) / max(1e-9, seconds), 1),
+        peak_memory_mb=round(_peak_memory_mb(), 1),
+        recipe=parser.recipe.to_toml(),
+    )
+    return evaluation, outcomes
+
+
+def summarise(outcomes: Sequence[Outcome]) -> GroupScore:
+    """The scores of some outcomes (at least one)."""
+    count = len(outcomes)
+    names = list(outcomes[0].correct)
+    freq = sum(o.freq for o in outcomes)
+    both = sum(o.freq and o.seq for o in outcomes)
+    return GroupScore(
+        examples=count,
+        metrics={name: sum(o.correct[name] for o in outcomes) / count for name in names},
+        freq=freq / count,
+        seq_given_freq=both / freq if freq else None,
+    )
+
+
+def as_json(evaluation: Evaluation) -> dict[str, object]:
+    """The evaluation as plain JSON values."""
+    return asdict(evaluation)
+
+
+@torch.no_grad()
+def error_kind(parser: Parser, outcome: Outcome) -> ErrorKind:
+    """Why an output is wrong: the multiset (tagging), a gold order scored higher than the one found (search), or the scores."""
+    codec = parser.codec
+    if not outcome.freq:
+        return "tagging"
+    source = codec.encode(outcome.example.source)
+    tagged = tag(codec, parser.tagger, [source])[0]
+    gold = codec.canonical(outcome.example.target)
+    if not len(tagged.multiset) or not same_multiset(tagged.tokens, gold):
+        return "tagging"
+    problem = parser.scorer(multiset_batch([source], [tagged.multiset], [0]))
+    best_gold = decode(problem.with_allowed(_allowed(codec, source, gold, tagged.multiset)))[0].score
+    return "search" if best_gold > outcome.parse.score + 1e-6 else "model"
+
+
+def _allowed(codec: Codec, source, gold, multiset) -> torch.Tensor:  # type: ignore[no-untyped-def]
+    data = ordering_data(codec, [source], [gold], [multiset])
+    return allowed_from_types(data.token_types, data.target_types)
+
+
+def _natural(value: str) -> tuple[int, float, str]:
+    """Numbers by size, before words by alphabet."""
+    try:
+        return 0, float(value), value
+    except ValueError:
+        return 1, 0.0, value
+
+
+def _peak_memory_mb() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,260 @@
+"""The training loop both stages share: steps, evaluation, checkpoints, and resuming to the very same weights.
+
+Every source of chance is a function of the seed and the step, so a checkpoint holds weights, moments and a position, no generator.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from permparse.errors import UserError
+from permparse.training.log import RunLog
+from permparse.training.progress import Progress
+from permparse.training.recipe import Optimisation
+from permparse.training.schedule import learning_rate
+from permparse.training.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
+
+KIND = "training state"
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one batch gave: the loss to descend (a scalar), and how many of its decisions were right."""
+
+    loss: Tensor
+    examples: int
+    right: float = 0.0
+    decisions: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The outcome of an evaluation during training: ``main`` (higher is better) selects the epoch, ``named`` is logged."""
+
+    main: float
+    named: dict[str, float]
+
+
+class Stage(ABC):
+    """What the loop needs to know of a stage."""
+
+    name: str
+    model: nn.Module
+
+    @abstractmethod
+    def batches(self, epoch: int) -> list[np.ndarray]:
+        """The batches of an epoch as arrays of example numbers: a function of the epoch alone."""
+
+    @abstractmethod
+    def step(self, batch: np.ndarray, epoch: int) -> StepResult:
+        """The loss of a batch, with the model in training mode."""
+
+    @abstractmethod
+    def evaluate(self) -> Scores:
+        """Score the current weights, with the model in evaluation mode."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a training stands; all that a checkpoint needs beside tensors."""
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    examples: int = 0
+    right: float = 0.0
+    decisions: float = 0.0
+    seconds: float = 0.0
+    best_score: float = -math.inf
+    best_epoch: int = -1
+    evaluations_since_best: int = 0
+    done: bool = False
+
+
+class Trainer:
+    """Trains one stage from wherever its checkpoint folder says it stands."""
+
+    def __init__(
+        self, stage: Stage, settings: Optimisation, seed: int, folder: Path | None, log: RunLog, every: float
+    ) -> None:
+        self.stage, self.settings, self.seed, self.log = stage, settings, seed, log
+        self._folder, self._checkpoint_seconds = folder, every
+        self.position = Position()
+        self._parameters = dict(stage.model.named_parameters())
+        self._optimiser = torch.optim.AdamW(
+            self._parameters.values(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
+        )
+        self._average: dict[str, Tensor] | None = None
+        self._best: dict[str, Tensor] | None = None
+        if folder is not None and is_saved(folder):
+            self._restore(folder)
+
+    def fit(self, progress: Progress) -> Position:
+        """Train to the end and leave the selected weights in the model, in evaluation mode."""
+        settings, position = self.settings, self.position
+        started, saved = time.monotonic() - position.seconds, time.monotonic()
+        steps = settings.epochs * len(self.stage.batches(0))
+        progress.start(f"{self.stage.name}", settings.epochs, steps, position.step)
+        while not self.position.done and self.position.epoch < settings.epochs:
+            batches = self.stage.batches(self.position.epoch)
+            while self.position.batch < len(batches):
+                self._step(batches[self.position.batch], steps)
+                now = time.monotonic()
+                self.position = replace(self.position, seconds=now - started)
+                progress.update(self.position, len(batches))
+                if now - saved > self._checkpoint_seconds:
+                    self.save()
+                    saved = time.monotonic()
+            self._end_epoch(progress, time.monotonic() - started)
+            self.position = replace(self.position, seconds=time.monotonic() - started)
+            self.save()
+            saved = time.monotonic()
+        if not self.position.done:
+            self.position = replace(self.position, done=True)
+            self.save()
+        if self._best is not None:
+            self.stage.model.load_state_dict(self._best)
+        self.stage.model.eval()
+        progress.stop()
+        return self.position
+
+    def save(self) -> None:
+        """Write the checkpoint, replacing the previous one all at once."""
+        if self._folder is None:
+            return
+        state = self._optimiser.state
+        moments = {
+            f"{key}/{name}": state[parameter][key]
+            for name, parameter in self._parameters.items()
+            if parameter in state
+            for key in ("exp_avg", "exp_avg_sq", "step")
+        }
+        files = {
+            "position.json": json.dumps(asdict(self.position), indent=2).encode(),
+            "model.safetensors": pack(self.stage.model.state_dict()),
+            "optimiser.safetensors": pack(moments),
+        }
+        if self._average is not None:
+            files["average.safetensors"] = pack(self._average)
+        if self._best is not None:
+            files["best.safetensors"] = pack(self._best)
+        save_folder(self._folder, KIND, files)
+
+    def _restore(self, folder: Path) -> None:
+        files = load_folder(folder, KIND)
+        self.position = Position(**json.loads(files["position.json"]))
+        load_weights(self.stage.model, unpack(files["model.safetensors"]), str(folder))
+        for key_and_name, tensor in unpack(files["optimiser.safetensors"]).items():
+            key, _, name = key_and_name.partition("/")
+            self._optimiser.state[self._parameters[name]][key] = tensor
+        if "average.safetensors" in files:
+            self._average = unpack(files["average.safetensors"])
+        if "best.safetensors" in files:
+            self._best = unpack(files["best.safetensors"])
+        self.log.write("resumed", stage=self.stage.name, epoch=self.position.epoch, step=self.position.step)
+
+    def _step(self, batch: np.ndarray, steps: int) -> None:
+        position, settings, model = self.position, self.settings, self.stage.model
+        torch.manual_seed((self.seed << 32) + position.step)
+        model.train()
+        result = self.stage.step(batch, position.epoch)
+        loss = float(result.loss.detach())
+        if not math.isfinite(loss):
+            raise UserError(
+                f"{self.stage.name}: the loss became {loss} in epoch {position.epoch + 1}; "
+                f"try a lower learning rate (now {settings.lr})"
+            )
+        self._optimiser.zero_grad(set_to_none=True)
+        result.loss.backward()
+        nn.utils.clip_grad_norm_(self._parameters.values(), settings.gradient_norm)
+        for group in self._optimiser.param_groups:
+            group["lr"] = learning_rate(settings, position.step, steps)
+        self._optimiser.step()
+        self._update_average()
+        self.position = replace(
+            position,
+            batch=position.batch + 1,
+            step=position.step + 1,
+            loss_sum=position.loss_sum + loss * result.examples,
+            examples=position.examples + result.examples,
+            right=position.right + result.right,
+            decisions=position.decisions + result.decisions,
+        )
+        if position.step % 20 == 0:
+            self.log.curve(f"{self.stage.name}/loss", loss, position.step)
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        if not self.settings.averaging:
+            return
+        if self._average is None:
+            self._average = {name: p.detach().clone() for name, p in self._parameters.items()}
+            return
+        # Early on the average must forget the random start faster than its final decay would.
+        decay = min(self.settings.averaging, (1 + self.position.step) / (10 + self.position.step))
+        averages = list(self._average.values())
+        torch._foreach_lerp_(averages, [p.detach() for p in self._parameters.values()], 1 - decay)
+
+    def _end_epoch(self, progress: Progress, seconds: float) -> None:
+        position, settings = self.position, self.settings
+        epoch, last = position.epoch, position.epoch + 1 >= settings.epochs
+        loss = position.loss_sum / max(1, position.examples)
+        accuracy = position.right / position.decisions if position.decisions else None
+        scores = None
+        if last or (epoch + 1) % settings.evaluate_every == 0:
+            progress.note("evaluating")
+            scores = self._evaluate()
+        position = replace(
+            position, epoch=epoch + 1, batch=0, loss_sum=0.0, examples=0, right=0.0, decisions=0.0
+        )
+        if scores is not None:
+            if settings.select == "last" or scores.main > position.best_score:
+                position = replace(
+                    position, best_score=scores.main, best_epoch=epoch, evaluations_since_best=0
+                )
+                self._best = {name: t.detach().clone() for name, t in self._evaluated_weights().items()}
+            else:
+                position = replace(position, evaluations_since_best=position.evaluations_since_best + 1)
+            if settings.patience and position.evaluations_since_best >= settings.patience:
+                position = replace(position, done=True)
+        self.position = position
+        self.log.write(
+            "epoch",
+            stage=self.stage.name,
+            epoch=epoch + 1,
+            step=position.step,
+            loss=loss,
+            accuracy=accuracy,
+            seconds=round(seconds, 2),
+            scores=scores.named if scores else {},
+        )
+        for name, value in (scores.named if scores else {}).items():
+            self.log.curve(f"{self.stage.name}/{name}", value, position.step)
+        progress.epoch(self.stage.name, epoch + 1, settings.epochs, loss, accuracy, scores, seconds)
+
+    def _evaluated_weights(self) -> dict[str, Tensor]:
+        weights = dict(self.stage.model.state_dict())
+        if self._average is not None:
+            weights.update(self._average)
+        return weights
+
+    def _evaluate(self) -> Scores:
+        """Scores of the weights that would be kept: the average, if there is one."""
+        model = self.stage.model
+        own = {name: t.detach().clone() for name, t in model.state_dict().items()}
+        model.load_state_dict(self._evaluated_weights())
+        model.eval()
+        with torch.no_grad():
+            scores = self.stage.evaluate()
+        model.load_state_dict(own)
+        return scores

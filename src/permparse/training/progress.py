@@ -1,0 +1,87 @@
+"""The progress bar: loss, accuracy, examples a second and time left; silent when nobody watches a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from permparse.console import err, note
+
+if TYPE_CHECKING:
+    from permparse.training.loop import Position, Scores
+
+
+class Progress:
+    """One bar a stage and one line an epoch; ``quiet`` shows neither."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._bar: Bar | None = None
+        self._seen = (0, 0.0)
+
+    def start(self, stage: str, epochs: int, steps: int, done: int) -> None:
+        if self._quiet or not err.is_terminal:
+            return
+        self._bar = Bar(
+            TextColumn("[bold]{task.description}[/]"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[status]}"),
+            TimeRemainingColumn(compact=True),
+            console=err,
+            transient=True,
+        )
+        self._epochs = epochs
+        self._stage = stage
+        self._bar.add_task(stage, total=steps, completed=done, status="")
+        self._bar.start()
+
+    def update(self, position: Position, batches: int) -> None:
+        if self._bar is None:
+            return
+        accuracy = f"acc {position.right / position.decisions:6.1%}  " if position.decisions else ""
+        loss = position.loss_sum / max(1, position.examples)
+        speed = self._speed(position)
+        self._bar.update(
+            self._bar.task_ids[0],
+            completed=position.step,
+            description=f"{self._stage} {position.epoch + 1}/{self._epochs}",
+            status=f"loss {loss:8.4f}  {accuracy}{speed:5.0f} ex/s",
+        )
+
+    def note(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], status=text)
+
+    def epoch(
+        self,
+        stage: str,
+        epoch: int,
+        epochs: int,
+        loss: float,
+        accuracy: float | None,
+        scores: Scores | None,
+        seconds: float,
+    ) -> None:
+        if self._quiet:
+            return
+        parts = [f"[dim]{stage} {epoch:>3}/{epochs}[/]  loss {loss:.4f}"]
+        if accuracy is not None:
+            parts.append(f"accuracy {accuracy:.1%}")
+        if scores is not None:
+            parts += [f"{name} {value:.1%}" for name, value in scores.named.items()]
+        note("  ".join([*parts, f"[dim]{seconds:.0f} s[/]"]))
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _speed(self, position: Position) -> float:
+        """Examples a second in this epoch so far."""
+        examples, seconds = self._seen
+        if position.examples < examples or not seconds:
+            self._seen = examples, seconds = position.examples, position.seconds
+            return 0.0
+        return (position.examples - examples) / max(1e-9, position.seconds - seconds)
