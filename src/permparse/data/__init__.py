@@ -1,1 +1,26 @@
+"""Examples, vocabularies, readers, the lexicon, the aligner and downloads."""
 
+from permparse.data.aligner import Link, align
+from permparse.data.download import cache_folder, data_files, data_folder, data_sets, download
+from permparse.data.example import Example
+from permparse.data.lexicon import Lexicon, is_variable
+from permparse.data.reader import Row, clean_sentence, read_tsv
+from permparse.data.vocabulary import UNKNOWN, Vocabulary
+
+__all__ = [
+    "UNKNOWN",
+    "Example",
+    "Lexicon",
+    "Link",
+    "Row",
+    "Vocabulary",
+    "align",
+    "cache_folder",
+    "clean_sentence",
+    "data_files",
+    "data_folder",
+    "data_sets",
+    "download",
+    "is_variable",
+    "read_tsv",
+]

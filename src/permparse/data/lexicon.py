@@ -1,12 +1,12 @@
 """The lexicon L of the paper: a deterministic map from an input word to the output token it stands for.
 
-Induced from training pairs by the "simple" rule of Akyürek & Andreas (2021), with copying, L(x) = x, as fallback.
+Induced from training pairs by the "simple" rule of Akyürek & Andreas (2021), else copying, L(x) = x.
 """
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -21,8 +21,8 @@ Mode = Literal["induced", "copy", "none"]
 class Lexicon:
     """L, and the spelling of what it produces.
 
-    Models work on *canonical* tokens. Where case matters they are the tokens themselves; in a case-insensitive task
-    they are lower-cased, except for the non-copyable ones: the keyword TOP and the word Top stay apart.
+    Models work on *canonical* tokens: the tokens themselves where case matters; in a case-insensitive
+    task lower-cased, except for the non-copyable ones, so that the keyword TOP and the word Top stay apart.
     """
 
     mode: Mode
@@ -72,10 +72,16 @@ class Lexicon:
         return cls("copy", {}, spellings, bare.non_copyable, case_insensitive, variables)
 
     @classmethod
-    def empty(cls, examples: Sequence[Example] = (), *, case_insensitive: bool = False) -> "Lexicon":
-        """No word stands for a token; spellings are kept as in `copying`."""
-        plain = cls.copying(examples, case_insensitive=case_insensitive)
-        return cls("none", {}, plain.spellings, case_insensitive=case_insensitive)
+    def empty(
+        cls,
+        examples: Sequence[Example] = (),
+        *,
+        non_copyable: Iterable[str] = (),
+        case_insensitive: bool = False,
+    ) -> "Lexicon":
+        """No word stands for a token; canonical tokens and spellings are as in `copying`."""
+        plain = cls.copying(examples, non_copyable=non_copyable, case_insensitive=case_insensitive)
+        return cls("none", {}, plain.spellings, plain.non_copyable, case_insensitive)
 
     def canonical(self, token: str) -> str:
         """The target token as the model sees it."""
@@ -93,7 +99,7 @@ class Lexicon:
         return word
 
     def surface(self, token: str, word: str | None = None) -> str:
-        """How to print a canonical token: as training mostly spells it, else as the word it was copied from."""
+        """How to print a canonical token: as training mostly spells it, else as the word copied."""
         if not self.case_insensitive or token in self.non_copyable:
             return token
         copied = word if word is not None and word.lower() == token else token
@@ -118,10 +124,14 @@ class Lexicon:
         )
         if mode not in ("induced", "copy", "none"):
             raise ValueError(f"expected a lexicon mode induced, copy or none, got {mode!r}")
-        if not isinstance(entries, Mapping) or not isinstance(spellings, Mapping) or not isinstance(words, list):
+        if (
+            not isinstance(entries, Mapping)
+            or not isinstance(spellings, Mapping)
+            or not isinstance(words, list)
+        ):
             raise TypeError("expected entries and spellings as objects and non_copyable as a list")
         return cls(
-            mode,  # type: ignore[arg-type]
+            mode,
             dict(entries),
             dict(spellings),
             frozenset(words),
@@ -153,8 +163,8 @@ def induce_entries(
 
     1. the token stands in every output whose sentence has the word;
     2. every output with the token has a word in its sentence that maps to it (group necessity);
-    3. each word has one token: itself if possible, else the rarest that qualifies, ties going to the one that shares
-       the longest beginning with the word, then alphabetically.
+    3. each word has one token: itself if possible, else the rarest that qualifies, ties going to the one that
+       shares the longest beginning with the word, then alphabetically.
 
     When a token fails 2 its words look for another one, the worst failure first, until all entries hold.
     """
@@ -172,19 +182,21 @@ def induce_entries(
         if count == n_word[x] and tokens[y] not in banned:
             candidates[x].append(int(y))
     for x, word in enumerate(words):
-        candidates[x].sort(key=lambda y: _preference(word, tokens[y], int(n_token[y])))  # noqa: B023
+        candidates[x].sort(key=lambda y: _preference(word, tokens[y], int(n_token[y])))
     return _cover(words, tokens, candidates, has_word, has_token)
 
 
 def _preference(word: str, token: str, frequency: int) -> tuple[bool, int, int, str]:
-    shared = len(os.path.commonprefix([word.lower(), token.lower()]))
+    pairs = zip(word.lower(), token.lower(), strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return (token != word, frequency, -shared, token)
 
 
 def _incidence(sequences: Sequence[Sequence[str]], names: list[str]) -> csr_matrix:
     """1 where the example has the token at all. *Shape:* [examples, names]"""
     numbers = {name: index for index, name in enumerate(names)}
-    rows, columns = [], []
+    rows: list[int] = []
+    columns: list[int] = []
     for row, sequence in enumerate(sequences):
         distinct = {numbers[token] for token in sequence}
         rows += [row] * len(distinct)
@@ -213,7 +225,7 @@ def _cover(
         explained = has_token.multiply((has_word @ assigned) > 0)
         missing = np.asarray(has_token.sum(0) - explained.sum(0)).ravel()
         used = sorted(set(choice.values()))
-        worst = max(used, key=lambda y: (missing[y], y))  # noqa: B023
+        worst = max(used, key=lambda y: (missing[y], y))
         if missing[worst] == 0:
             return {words[x]: tokens[y] for x, y in sorted(choice.items())}
         dropped.add(worst)

@@ -49,7 +49,7 @@ def _row(path: Path, number: int, line: str, columns: int) -> Row:
     fields = line.split("\t")
     if len(fields) not in (2, 3):
         raise UserError(
-            f"{where}: expected 2 or 3 columns separated by tabs (input, output[, category]), got {len(fields)}; "
+            f"{where}: expected 2 or 3 columns between tabs (input, output[, category]), got {len(fields)}; "
             + ("put one tab between input and output" if len(fields) < 2 else "remove the surplus tabs")
         )
     if len(fields) != columns:

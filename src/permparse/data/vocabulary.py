@@ -13,13 +13,15 @@ class Vocabulary:
     """Tokens numbered 0..len-1. A token that is absent has the id of `<unk>`, if that is a special."""
 
     def __init__(self, tokens: Iterable[str], specials: Sequence[str] = ()) -> None:
-        """`tokens` in the order of their ids; `specials` are put in front, and may not recur among the tokens."""
+        """`tokens` in the order of their ids; `specials` go in front and may not recur among them."""
         self.specials = tuple(specials)
         self.tokens = self.specials + tuple(tokens)
         self._ids = {token: index for index, token in enumerate(self.tokens)}
         if len(self._ids) != len(self.tokens):
             twice = [token for token, count in Counter(self.tokens).items() if count > 1]
-            raise ValueError(f"tokens must differ from each other and from the specials; found twice: {twice}")
+            raise ValueError(
+                f"tokens must differ from each other and from the specials; found twice: {twice}"
+            )
 
     @classmethod
     def build(
@@ -37,7 +39,10 @@ class Vocabulary:
         return token in self._ids
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and (self.tokens, self.specials) == (other.tokens, other.specials)
+        return isinstance(other, Vocabulary) and (self.tokens, self.specials) == (
+            other.tokens,
+            other.specials,
+        )
 
     def __hash__(self) -> int:
         return hash((self.tokens, self.specials))

@@ -1,0 +1,111 @@
+"""What a task is: how to read its files, tokenize, shorten and restore outputs, and tell right from wrong.
+
+Concrete tasks are final frozen dataclasses; their fields are the options a user may set.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from permparse.data import Example, Lexicon, read_tsv
+from permparse.errors import UserError, nearest
+
+Metric = Callable[[str, str], bool]
+"""(predicted output, gold output) → right or wrong. Never raises, whatever the prediction."""
+
+
+class Task(ABC):
+    """A semantic-parsing task. `restore(shorten(y)) == y` for every well-formed output y."""
+
+    summary: str
+    """One line for `permparse tasks`."""
+    splits: tuple[str, ...] = ("train", "dev", "test")
+    dev_split: str = "dev"
+    """The split that training looks at."""
+    end_token: bool = True
+    """Whether the models append an end token to the source."""
+    variables: bool = False
+    """Whether the target token p, a decimal number, names the variable of input position p (from 0)."""
+    non_copyable: frozenset[str] = frozenset()
+    """Words that copying never produces."""
+    function_tokens: frozenset[str] = frozenset()
+    """Target tokens that no single word stands for: never in an induced lexicon."""
+    case_insensitive: bool = False
+    """Whether the metric ignores case, so that a word may be copied into a token of other case."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name that `get_task` knows it by."""
+
+    @property
+    @abstractmethod
+    def metrics(self) -> Mapping[str, Metric]:
+        """Name → metric; the first is the main one."""
+
+    @abstractmethod
+    def load(self, split: str, folder: Path | None = None) -> list[Example]:
+        """All examples of a split, from `folder` if one is named."""
+
+    def tokenize(self, sentence: str) -> list[str]:
+        """Source tokens of a sentence."""
+        return sentence.split()
+
+    def shorten(self, output: str) -> list[str]:
+        """Target tokens of an output: as few as needed to restore it."""
+        return output.split()
+
+    def restore(self, target: Sequence[str]) -> str:
+        """The output that the tokens stand for; on an ill-formed sequence best effort, never an exception."""
+        return " ".join(target)
+
+    def groups(self, example: Example) -> dict[str, str]:
+        """By what to break results down: {"category": "PP", ...}."""
+        return {} if example.category is None else {"category": example.category}
+
+    def example(self, sentence: str, output: str = "", category: str | None = None, line: int = 0) -> Example:
+        """An example from text."""
+        return Example(
+            source=tuple(self.tokenize(sentence)),
+            target=tuple(self.shorten(output)),
+            output=output,
+            sentence=sentence,
+            category=category,
+            line=line,
+        )
+
+    def check_split(self, split: str) -> None:
+        """UserError if there is no such split."""
+        if split not in self.splits:
+            raise UserError(f"the task {self.name} has no split {split!r}; {nearest(split, self.splits)}")
+
+    def read(self, path: Path) -> list[Example]:
+        """The examples of a tab-separated file."""
+        return [self.example(row.input, row.output, row.category, row.line) for row in read_tsv(path)]
+
+
+def build_lexicon(mode: str, task: Task, examples: Sequence[Example]) -> Lexicon:
+    """The lexicon of a mode (induced, copy, none) with the task's own exceptions, from training examples."""
+    if mode == "induced":
+        return Lexicon.induce(
+            examples,
+            non_copyable=task.non_copyable,
+            function_tokens=task.function_tokens,
+            case_insensitive=task.case_insensitive,
+            variables=task.variables,
+        )
+    if mode == "copy":
+        return Lexicon.copying(
+            examples,
+            non_copyable=task.non_copyable,
+            case_insensitive=task.case_insensitive,
+            variables=task.variables,
+        )
+    if mode == "none":
+        return Lexicon.empty(examples, non_copyable=task.non_copyable, case_insensitive=task.case_insensitive)
+    raise UserError(f"no lexicon mode is called {mode!r}; {nearest(mode, ('induced', 'copy', 'none'))}")
+
+
+def exact_match(predicted: str, gold: str) -> bool:
+    """The same text up to white space."""
+    return predicted.split() == gold.split()

@@ -1,0 +1,130 @@
+"""COGS (Kim & Linzen 2020): sentences to logical forms with variables named by input position.
+
+Shortening drops what is implied: * cat ( x _ 3 ) ; eat . agent ( x _ 1 , Al ) ↦ * cat 3 eat .agent 1 Al
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from permparse.data import Example, data_folder, is_variable
+from permparse.tasks.base import Metric, Task, exact_match
+
+RELATIONS = frozenset(
+    f".{name}" for name in ("agent", "theme", "recipient", "ccomp", "xcomp", "nmod", "in", "on", "beside")
+)
+DROPPED = frozenset([",", "_", "(", ")", "x", ".", ";", "AND"])
+DEFINITE, LAMBDA = "*", "LAMBDA"
+GROUPS = {"obj_pp_to_subj_pp": "OS", "cp_recursion": "CP", "pp_recursion": "PP"}
+LEXICAL = "Lex"
+NOT_GENERALISATION = ("in_distribution", "primitive", "exposure_example")
+
+
+@final
+@dataclass(frozen=True)
+class Cogs(Task):
+    """The paper's main task; gen has 21 categories of generalisation."""
+
+    summary = "COGS: sentences to logical forms, 21 kinds of generalisation"
+    splits = ("train", "dev", "test", "gen")
+    end_token = False
+    variables = True
+    function_tokens = RELATIONS | {DEFINITE, LAMBDA, "a", "b", "e"}
+
+    @property
+    def name(self) -> str:
+        return "cogs"
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {"exact": exact_match, "order_free": order_free_match}
+
+    def load(self, split: str, folder: Path | None = None) -> list[Example]:
+        self.check_split(split)
+        return self.read(data_folder("cogs", folder) / "cogs" / f"{split}.tsv")
+
+    def shorten(self, output: str) -> list[str]:
+        return shorten(output)
+
+    def restore(self, target: Sequence[str]) -> str:
+        return restore(target)
+
+    def groups(self, example: Example) -> dict[str, str]:
+        category = example.category or "unknown"
+        if category.startswith(NOT_GENERALISATION) or example.category is None:
+            return {"group": category, "category": category}
+        return {"group": GROUPS.get(category, LEXICAL), "category": category}
+
+
+def shorten(output: str) -> list[str]:
+    """Content tokens only; the dot of `. agent` becomes part of the relation."""
+    tokens = output.split()
+    short, position = [], 0
+    while position < len(tokens):
+        merged = "".join(tokens[position : position + 2])
+        if tokens[position] == "." and merged in RELATIONS:
+            short.append(merged)
+            position += 1
+        elif tokens[position] not in DROPPED:
+            short.append(tokens[position])
+        position += 1
+    return short
+
+
+def restore(target: Sequence[str]) -> str:
+    """The logical form: definite descriptions, each with a semicolon, then conjuncts; exact if well formed.
+
+    definite: * noun argument; conjunct: predicate argument, or predicate relation+ argument argument;
+    a primitive begins with LAMBDA variable. What fits nowhere is kept where it stands.
+    """
+    text, position = "", 0
+    separator = ""
+    while position < len(target):
+        text += separator
+        if target[position] == LAMBDA:
+            piece, separator = " ".join([*target[position : position + 2], "."]), " "
+            position += 2
+        else:
+            start = position + 1 if target[position] == DEFINITE else position
+            piece, end = _atom(target, start)
+            piece, separator = (f"* {piece}".strip(), " ; ") if start > position else (piece, " AND ")
+            position = max(end, start)
+        text += piece
+    return text
+
+
+def _atom(target: Sequence[str], start: int) -> tuple[str, int]:
+    """The predicate at `start` with its arguments, and where it ends."""
+    if start >= len(target):
+        return "", start
+    end = start + 1
+    while end < len(target) and target[end] in RELATIONS:
+        end += 1
+    predicate = _argument(target[start]) + "".join(
+        f" . {relation[1:]}" for relation in target[start + 1 : end]
+    )
+    wanted = 1 if end == start + 1 else 2
+    arguments: list[str] = []
+    while len(arguments) < wanted and end < len(target) and _is_argument(target[end]):
+        arguments.append(_argument(target[end]))
+        end += 1
+    return (f"{predicate} ( {' , '.join(arguments)} )" if arguments else predicate), end
+
+
+def _is_argument(token: str) -> bool:
+    return token not in RELATIONS and token not in (DEFINITE, LAMBDA)
+
+
+def _argument(token: str) -> str:
+    return f"x _ {token}" if is_variable(token) else token
+
+
+def order_free_match(predicted: str, gold: str) -> bool:
+    """The same definite descriptions in front and the same conjuncts, each in any order."""
+    return _parts(predicted) == _parts(gold)
+
+
+def _parts(form: str) -> tuple[list[str], list[str]]:
+    *definites, rest = " ".join(form.split()).split(" ; ")
+    return sorted(definites), sorted(rest.split(" AND "))

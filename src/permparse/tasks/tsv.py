@@ -1,0 +1,71 @@
+"""A user's own tab-separated files: tokens between blanks, exact match, results by category if any."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+from permparse.data import Example
+from permparse.errors import UserError
+from permparse.tasks.base import Metric, Task, exact_match
+
+HELD_OUT = 10
+"""Without a dev file every tenth training example is held out."""
+
+
+@final
+@dataclass(frozen=True)
+class Tsv(Task):
+    """input<TAB>output[<TAB>category], nothing to write."""
+
+    summary = "your own file: input<TAB>output[<TAB>category]"
+    splits = ("train", "dev", "test")
+
+    train: str | None = field(default=None, metadata={"help": "file of training examples"})
+    dev: str | None = field(
+        default=None, metadata={"help": "file to select by; without it, every tenth of train"}
+    )
+    test: str | None = field(default=None, metadata={"help": "file to evaluate on"})
+    end_token: bool = field(default=True, metadata={"help": "append an end token to the input"})
+    variables: bool = field(
+        default=False, metadata={"help": "number p in an output names input position p, from 0"}
+    )
+    case_insensitive: bool = field(
+        default=False, metadata={"help": "ignore case in copying and in the metric"}
+    )
+    non_copyable: frozenset[str] = field(
+        default=frozenset(), metadata={"help": "words that are never copied"}
+    )
+
+    @property
+    def name(self) -> str:
+        return "tsv"
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {"exact": self._match}
+
+    def load(self, split: str, folder: Path | None = None) -> list[Example]:
+        """A split by its option, relative to `folder` if one is named; or any file by its path."""
+        if split in self.splits:
+            named: str | None = getattr(self, split)
+            if split == "dev" and named is None:
+                return self._examples("train", self.train, folder)[HELD_OUT - 1 :: HELD_OUT]
+            examples = self._examples(split, named, folder)
+            if split == "train" and self.dev is None:
+                return [example for i, example in enumerate(examples, 1) if i % HELD_OUT]
+            return examples
+        if Path(folder or ".", split).is_file():
+            return self.read(Path(folder or ".", split))
+        self.check_split(split)
+        raise AssertionError("unreachable: check_split raises for an unknown split")
+
+    def _examples(self, split: str, named: str | None, folder: Path | None) -> list[Example]:
+        if named is None:
+            raise UserError(f"the task tsv needs the option {split}: the path of a tab-separated file")
+        return self.read(Path(folder or ".", named).expanduser())
+
+    def _match(self, predicted: str, gold: str) -> bool:
+        if self.case_insensitive:
+            predicted, gold = predicted.lower(), gold.lower()
+        return exact_match(predicted, gold)
