@@ -18,7 +18,7 @@ from permparse.nn.encoders import BiLSTMEncoder, Encoder, GeometricEncoder, NoCo
 from permparse.nn.geometric import geometric_log_attention
 from permparse.nn.jump_scorer import JumpScorer
 from permparse.nn.source import SourceNetwork
-from permparse.nn.tagger import MultisetTagger, TaggerPrediction
+from permparse.nn.tagger import MultisetTagger, TaggerPrediction, multiset_loss
 
 __all__ = [
     "PAD",
@@ -42,6 +42,7 @@ __all__ = [
     "allowed_positions",
     "build_encoder",
     "geometric_log_attention",
+    "multiset_loss",
     "scorer_batch",
     "source_batch",
     "tagger_batch",

@@ -74,18 +74,8 @@ class MultisetTagger(nn.Module):
         return logits.log_softmax(-1)
 
     def loss(self, batch: TaggerBatch, hint_weight: float = 0.0) -> Tensor:
-        """-log P(totals | x) - hint_weight · Σ log P(z_iv ≥ l), the latter over the batch's hints. *Shape:*
-        [B]."""
-        logits = self(batch.source)
-        normalisers = _log_normalisers(logits)
-        loss = (normalisers.sum(-1) * batch.source.mask).sum(-1)
-        example, position, symbol, total = batch.cells.unbind(1)
-        loss = loss.index_add(0, example, -logits[example, position, total - 1, symbol])
-        weights = _group_weights(logits, batch)
-        loss = loss.index_add(0, batch.shared[:, 0], -log_total_probability(weights, batch.shared[:, 2]))
-        if hint_weight:
-            loss = loss - hint_weight * _hint_log_probability(logits, normalisers, batch.hints)
-        return loss
+        """`multiset_loss` of the network's logits. *Shape:* [B]."""
+        return multiset_loss(self(batch.source), batch, hint_weight)
 
     def predict(self, source: SourceBatch) -> TaggerPrediction:
         """The most likely count of every cell; zero beyond the length."""
@@ -115,6 +105,25 @@ class MultisetTagger(nn.Module):
         example, symbol, _ = batch.shared.unbind(1)
         counts[example[group], batch.positions[group, slot], symbol[group]] = found[group, slot]
         return counts
+
+
+def multiset_loss(logits: Tensor, batch: TaggerBatch, hint_weight: float = 0.0) -> Tensor:
+    """-log P(totals | x) - hint_weight · Σ log P(z_iv ≥ l), the sum over the batch's hints.
+
+    The recursion runs for the groups of the gold output only, on unnormalised weights: the normalisers of all
+    cells are summed once, which also covers every symbol with total zero.
+
+    *Shape:* logits [B, m, K, V] -> [B].
+    """
+    normalisers = _log_normalisers(logits)
+    loss = (normalisers.sum(-1) * batch.source.mask).sum(-1)
+    example, position, symbol, total = batch.cells.unbind(1)
+    loss = loss.index_add(0, example, -logits[example, position, total - 1, symbol])
+    weights = log_total_probability(_group_weights(logits, batch), batch.shared[:, 2])
+    loss = loss.index_add(0, batch.shared[:, 0], -weights)
+    if hint_weight:
+        loss = loss - hint_weight * _hint_log_probability(logits, normalisers, batch.hints)
+    return loss
 
 
 def _log_normalisers(logits: Tensor) -> Tensor:
