@@ -10,11 +10,14 @@ from itertools import takewhile
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from permparse.data.example import Example
 
 Mode = Literal["induced", "copy", "none"]
+UBIQUITOUS = 0.8
+"""A token in more than this share of the outputs is structure, not the meaning of a word."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +164,12 @@ def induce_entries(
 ) -> dict[str, str]:
     """word → token such that, over all pairs,
 
-    1. the token stands in every output whose sentence has the word;
+    1. the token stands in every output whose sentence has the word, but not in nearly every output there is;
     2. every output with the token has a word in its sentence that maps to it (group necessity);
     3. each word has one token: itself if possible, else the rarest that qualifies, ties going to the one that
-       shares the longest beginning with the word, then alphabetically.
+       shares the longest beginning with the word, then alphabetically;
+    4. a token that comes and goes with the word that so chooses it belongs to that word;
+    5. no word maps to a token that is explained without it.
 
     When a token fails 2 its words look for another one, the worst failure first, until all entries hold.
     """
@@ -177,13 +182,21 @@ def induce_entries(
     n_token = np.asarray(has_token.sum(0)).ravel()
     together = (has_word.T @ has_token).tocoo()
     banned = set(excluded)
+    if len(sources) > 1:
+        banned.update(tokens[y] for y in np.flatnonzero(n_token > UBIQUITOUS * len(sources)))
     candidates: list[list[int]] = [[] for _ in words]
     for x, y, count in zip(together.row, together.col, together.data, strict=True):
         if count == n_word[x] and tokens[y] not in banned:
             candidates[x].append(int(y))
     for x, word in enumerate(words):
         candidates[x].sort(key=lambda y: _preference(word, tokens[y], int(n_token[y])))
-    return _cover(words, tokens, candidates, has_word, has_token)
+    owned = {found[0] for x, found in enumerate(candidates) if found and n_word[x] == n_token[found[0]]}
+    candidates = [
+        [y for y in found if y not in owned or n_token[y] == n_word[x]] for x, found in enumerate(candidates)
+    ]
+    choice = _cover(candidates, has_word, has_token)
+    needed = _needed(choice, words, tokens, n_word, has_word, has_token)
+    return {words[x]: tokens[choice[x]] for x in sorted(needed)}
 
 
 def _preference(word: str, token: str, frequency: int) -> tuple[bool, int, int, str]:
@@ -204,13 +217,7 @@ def _incidence(sequences: Sequence[Sequence[str]], names: list[str]) -> csr_matr
     return csr_matrix((np.ones(len(rows), np.int64), (rows, columns)), shape=(len(sequences), len(names)))
 
 
-def _cover(
-    words: list[str],
-    tokens: list[str],
-    candidates: list[list[int]],
-    has_word: csr_matrix,
-    has_token: csr_matrix,
-) -> dict[str, str]:
+def _cover(candidates: list[list[int]], has_word: csr_matrix, has_token: csr_matrix) -> dict[int, int]:
     """Each word its best candidate, dropping the token with most unexplained outputs until there is none."""
     dropped: set[int] = set()
     while True:
@@ -220,12 +227,31 @@ def _cover(
             return {}
         assigned = csr_matrix(
             (np.ones(len(choice), np.int64), (list(choice), list(choice.values()))),
-            shape=(len(words), len(tokens)),
+            shape=(has_word.shape[1], has_token.shape[1]),
         )
         explained = has_token.multiply((has_word @ assigned) > 0)
         missing = np.asarray(has_token.sum(0) - explained.sum(0)).ravel()
-        used = sorted(set(choice.values()))
-        worst = max(used, key=lambda y: (missing[y], y))
+        worst = max(choice.values(), key=lambda y: (missing[y], y))
         if missing[worst] == 0:
-            return {words[x]: tokens[y] for x, y in sorted(choice.items())}
+            return choice
         dropped.add(worst)
+
+
+def _needed(
+    choice: dict[int, int],
+    words: list[str],
+    tokens: list[str],
+    n_word: NDArray[np.int64],
+    has_word: csr_matrix,
+    has_token: csr_matrix,
+) -> set[int]:
+    """The words without which some output would be unexplained: identical words first, then frequent ones."""
+    by_word, by_token = has_word.tocsc(), has_token.tocsc()
+    left = {y: set(by_token[:, y].indices.tolist()) for y in set(choice.values())}
+    needed = set()
+    for x in sorted(choice, key=lambda x: (words[x] != tokens[choice[x]], -n_word[x], words[x])):
+        explains = set(by_word[:, x].indices.tolist())
+        if left[choice[x]] & explains:
+            left[choice[x]] -= explains
+            needed.add(x)
+    return needed
