@@ -16,7 +16,7 @@ import torch
 
 from permparse.data import clean_sentence
 from permparse.errors import UserError
-from permparse.multiset import canonical_multiset, n_best_counts, producible
+from permparse.multiset import n_best_counts
 from permparse.nn import JumpScorer, MultisetTagger, source_batch
 from permparse.permutation.decoding import k_best
 from permparse.training import calibration as calibrating
@@ -35,7 +35,8 @@ CHUNK = 2000
 
 @dataclass(frozen=True)
 class Alternative:
-    """One of the n best outputs: ``log_score`` ranks them (log P(multiset) plus the log probability of the jumps)."""
+    """One of the n best outputs: ``log_score`` ranks them (log P(multiset) plus the log probability of the
+    jumps)."""
 
     output: str
     tokens: tuple[str, ...]
@@ -47,9 +48,9 @@ class Alternative:
 class Parse:
     """What the parser made of one sentence.
 
-    ``multisets[i]`` are the tokens that word i contributes. ``order[j]`` is the number, in canonical order, of the token at
-    output position j, and ``source_index[j]`` the word it came from. ``score`` is the path score of the order,
-    ``confidence`` the calibrated probability that the output is right.
+    ``multisets[i]`` are the tokens that word i contributes. ``order[j]`` is the number, in canonical order,
+    of the token at output position j, and ``source_index[j]`` the word it came from. ``score`` is the path
+    score of the order, ``confidence`` the calibrated probability that the output is right.
     """
 
     sentence: str
@@ -87,7 +88,8 @@ class Parser:
 
     @classmethod
     def load(cls, path: str | Path) -> Parser:
-        """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused in words."""
+        """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused
+        in words."""
         folder = Path(path)
         if not is_saved(folder) and is_saved(folder / FOLDER):
             folder = folder / FOLDER
@@ -121,10 +123,10 @@ class Parser:
     @overload
     def parse(self, sentence: str, n_best: int = 1) -> Parse: ...
     @overload
-    def parse(self, sentence: Sequence[str], n_best: int = 1) -> list[Parse]: ...
-    def parse(self, sentence: str | Sequence[str], n_best: int = 1) -> Parse | list[Parse]:
+    def parse(self, sentence: list[str], n_best: int = 1) -> list[Parse]: ...
+    def parse(self, sentence: str | list[str], n_best: int = 1) -> Parse | list[Parse]:
         """Parse one sentence, or a list of them in batches; ``n_best`` > 1 adds alternatives."""
-        sentences = [sentence] if isinstance(sentence, str) else list(sentence)
+        sentences = [sentence] if isinstance(sentence, str) else sentence
         cleaned = [clean_sentence(text) for text in sentences]
         sources = [self.codec.task.tokenize(text) for text in cleaned]
         parses = self.parse_words(sources, sentences=cleaned, n_best=n_best)
@@ -153,11 +155,11 @@ class Parser:
 
     @torch.no_grad()
     def n_best(self, source: EncodedSource, n: int) -> tuple[Alternative, ...]:
-        """The n best distinct outputs over the likeliest multisets and the best orders of each."""
+        """The n best distinct outputs, the parse first: likeliest multisets, and the best orders of each."""
         log_probs = self.tagger.log_probs(source_batch([source.ids], [source.features]))[0].double().numpy()
         found: dict[str, Alternative] = {}
         for counts, log_prob in n_best_counts(log_probs, n):
-            multiset = canonical_multiset(producible(counts, source.lexical))
+            multiset = self.codec.multiset(counts, source)
             tagged = Tagged(multiset, self.codec.tokens(multiset, source), float(log_prob))
             for candidate in self._orders(source, tagged, n):
                 tokens = self._surface(source, tagged, candidate.order)
@@ -170,10 +172,12 @@ class Parser:
                 known = found.get(alternative.output)
                 if known is None or known.log_score < alternative.log_score:
                     found[alternative.output] = alternative
-        return tuple(sorted(found.values(), key=lambda a: -a.log_score)[:n])
+        first, *rest = found.values()
+        return (first, *sorted(rest, key=lambda a: -a.log_score)[: n - 1])
 
     def calibrate(self, sources: Sequence[Sequence[str]], right: Callable[[int, Parse], bool]) -> None:
-        """Fit the confidence on held-out sentences; ``right(i, parse)`` says whether the i-th output is right."""
+        """Fit the confidence on held-out sentences; ``right(i, parse)`` says whether the i-th output is
+        right."""
         encoded = [self.codec.encode(words) for words in sources]
         tagged = tag(self.codec, self.tagger, encoded)
         ordered = order(self.scorer, encoded, tagged)

@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 success · 1 a fault of permparse · 2 a mistake in the input, said in one line · 130 interrupted.",
+    epilog="Exit codes: 0 success · 1 a fault of permparse · 2 a mistake in the input · 130 interrupted.",
 )
 
 
@@ -40,7 +40,8 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Sentences to structured output without trees: tag every word with a multiset of tokens, then put them in order by jumps.
+    """Sentences to structured output without trees: tag every word with a multiset of tokens, then put them
+    in order by jumps.
 
     [bold]First steps[/]
 
@@ -79,9 +80,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("PERMPARSE_DEBUG"):
             raise
+        what = escape(f"{type(error).__name__}: {' '.join(str(error).split())}")
         err.print(
-            f"[bold red]internal error:[/] {escape(type(error).__name__)}: {escape(' '.join(str(error).split()))} "
-            "(this is a fault of permparse; PERMPARSE_DEBUG=1 shows where)"
+            f"[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)"
         )
         return 1
     return 0

@@ -96,13 +96,13 @@ def tasks_command(
 
     if name is None:
         names = task_names()
-        summaries = {task: get_task(task).summary for task in names}
+        summaries = {known: get_task(known).summary for known in names}
         if json:
             out.print(json_module.dumps({"tasks": summaries, "recipes": recipe_files()}), markup=False)
             return
         table = Table("task", "what it is", box=None, pad_edge=False, header_style="bold")
-        for task, summary in summaries.items():
-            table.add_row(task, escape(summary))
+        for known, summary in summaries.items():
+            table.add_row(known, escape(summary))
         out.print(table)
         out.print(f"[dim]recipes for `permparse train`: {', '.join(recipe_files())}[/]")
         return

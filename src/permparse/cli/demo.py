@@ -1,4 +1,5 @@
-"""`permparse demo`: train on the embedded fragment of English, look at deeper sentences than it was trained on, parse one."""
+"""`permparse demo`: train on the embedded fragment of English, look at deeper sentences than it was trained
+on, parse one."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from permparse.console import note, out
 from permparse.errors import UserError
 
 if TYPE_CHECKING:
+    from permparse.tasks import Task
     from permparse.training.evaluation import GroupScore
 
 SPLIT = "gen"
@@ -32,8 +34,9 @@ def command(
 ) -> None:
     """See the whole thing work, without any download, in about two minutes.
 
-    Trains a parser on a small English fragment, measures it on sentences that are deeper than any it was trained on,
-    saves a plot of accuracy against depth, and draws how it parses one sentence. Run twice, it trains only once.
+    Trains a parser on a small English fragment, measures it on sentences that are deeper than any it was
+    trained on, saves a plot of accuracy against depth, and draws how it parses one sentence. Run twice, it
+    trains only once.
     """
     from permparse.tasks import get_task
     from permparse.training.evaluation import evaluate
@@ -62,18 +65,15 @@ def command(
     depths = evaluation.groups.get("depth", {})
     if depths:
         _plot(depths, evaluation.main_metric, _deepest(task), output / "depth.png")
-    deepest = max((o for o in outcomes if o.seq), key=lambda o: len(o.parse.tokens), default=None)
-    shown = [o for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 12]
+    drawn = [o.parse for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 14]
     out.print(
         "\n[bold]4  One sentence[/]: the multiset of every word, and the jumps that put the tokens in order"
     )
-    example = max(shown, key=lambda o: len(o.parse.tokens), default=deepest)
-    if example is not None:
-        show_parse(example.parse)
+    show_parse(max(drawn or [o.parse for o in outcomes], key=lambda parse: len(parse.tokens)))
     out.print(f'\nParse your own: [bold]permparse parse {output} "{escape(sample[0].sentence)}" --show[/]')
 
 
-def _deepest(task) -> int:  # type: ignore[no-untyped-def]
+def _deepest(task: Task) -> int:
     """The depth of the deepest training sentence."""
     depths = [task.groups(example).get("depth", "0") for example in task.load("train")]
     return max((int(d) for d in depths if d.isdecimal()), default=0)

@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Measure a parser: the task's metrics, Freq (multiset right), Seq/Freq, in total and by group.
 
-    With --errors, wrong outputs are split into [bold]tagging[/] (the multiset is wrong), [bold]search[/] (the gold order scores
-    higher than the one found) and [bold]model[/] (the scores prefer a wrong order).
+    With --errors, wrong outputs are split into [bold]tagging[/] (the multiset is wrong), [bold]search[/]
+    (the gold order scores higher than the one found) and [bold]model[/] (the scores prefer a wrong order).
 
     [bold]Examples[/]
 

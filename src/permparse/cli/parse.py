@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Parse sentences from the arguments or from stdin, line by line, as they come.
 
-    A line that cannot be parsed gives an empty line (with --json: an object with "error") and a message on stderr; the exit
-    code is then 2.
+    A line that cannot be parsed gives an empty line (with --json: an object with "error") and a message on
+    stderr; the exit code is then 2.
 
     [bold]Examples[/]
 

@@ -31,7 +31,8 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def show_parse(parse: Parse) -> None:
-    """The multiset of every word, with the place of each token in the output as its index, and the jumps between words."""
+    """The multiset of every word, with the place of each token in the output as its index, and the jumps
+    between words."""
     place: dict[int, int] = {token: j for j, token in enumerate(parse.order)}
     table = Table(box=None, pad_edge=False, show_header=False)
     number = 0
@@ -97,7 +98,8 @@ def _cells(score: GroupScore, names: list[str]) -> list[str]:
 
 
 def show_errors(outcomes: Sequence[Outcome], kinds: Sequence[ErrorKind], counts: Counter[ErrorKind]) -> None:
-    """Wrong examples with what was expected, multisets and jumps, and how many errors there are of each kind."""
+    """Wrong examples with what was expected, multisets and jumps, and how many errors there are of each
+    kind."""
     for outcome, kind in zip(outcomes, kinds, strict=True):
         line = f"line {outcome.example.line}" if outcome.example.line else ""
         out.rule(f"[bold]{kind}[/] [dim]{line} {escape(outcome.example.category or '')}[/]", align="left")

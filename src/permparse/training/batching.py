@@ -6,7 +6,8 @@ import numpy as np
 
 
 def bucketed(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """Every example once, in shuffled batches whose lengths differ little (a tenth of jitter keeps batches from repeating)."""
+    """Every example once, in shuffled batches whose lengths differ little (a tenth of jitter keeps batches
+    from repeating)."""
     random = np.random.default_rng([seed, epoch])
     sizes = np.asarray(lengths, dtype=np.float64)
     order = np.argsort(sizes * random.uniform(0.9, 1.1, len(sizes)), kind="stable")
@@ -15,7 +16,8 @@ def bucketed(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[
 
 
 def sorted_batches(lengths: Sequence[int], batch: int, cells: int = 40_000) -> list[np.ndarray]:
-    """Every example once, longest first; a batch holds at most ``batch`` examples and ``cells`` squared lengths."""
+    """Every example once, longest first; a batch holds at most ``batch`` examples and ``cells`` squared
+    lengths."""
     order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
     batches, first = [], 0
     while first < len(order):

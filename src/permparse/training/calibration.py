@@ -1,4 +1,5 @@
-"""Confidence: the probability that an output is right, by logistic regression on what the two stages think of it (Platt)."""
+"""Confidence: the probability that an output is right, by logistic regression on what the two stages think
+of it (Platt)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ FEATURES = 3
 
 @dataclass(frozen=True)
 class Calibration:
-    """``P(right) = sigmoid(weights · features + bias)``; fitted on ``examples`` examples (0: never fitted)."""
+    """``P(right) = sigmoid(weights · features + bias)``; fitted on ``examples`` examples (0: never
+    fitted)."""
 
     weights: tuple[float, ...] = (0.0,) * FEATURES
     bias: float = 0.0
@@ -25,7 +27,8 @@ class Calibration:
 
 
 def features(log_prob: float, path: float, weakest: float) -> np.ndarray:
-    """What confidence depends on: log P(multiset), log probability of the jumps, and of the weakest jump; damped.
+    """What confidence depends on: log P(multiset), log probability of the jumps, and of the weakest jump;
+    damped.
 
     The square root keeps long outputs, whose logs are sums over many tokens, on the scale of short ones.
     """
@@ -33,7 +36,8 @@ def features(log_prob: float, path: float, weakest: float) -> np.ndarray:
 
 
 def fit(rows: Sequence[tuple[float, float, float]], right: Sequence[bool], ridge: float = 0.1) -> Calibration:
-    """Regularised logistic regression by Newton's method, with Platt's targets so that an all-right set stays below certainty."""
+    """Regularised logistic regression by Newton's method, with Platt's targets so that an all-right set
+    stays below certainty."""
     if not rows:
         return Calibration()
     design = np.column_stack([np.stack([features(*row) for row in rows]), np.ones(len(rows))])

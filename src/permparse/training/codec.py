@@ -1,4 +1,5 @@
-"""Between words and numbers: vocabularies and lexicon built from the training data, used alike in training and parsing.
+"""Between words and numbers: vocabularies and lexicon built from the training data, used alike in training
+and parsing.
 
 The one place where source words become ids, target tokens become symbols, and multisets become tokens again.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from permparse.data import Example, Lexicon, Vocabulary
-from permparse.multiset import CanonicalMultiset, surface_tokens
+from permparse.multiset import VAR, CanonicalMultiset, canonical_multiset, producible, surface_tokens
 from permparse.tasks import Task, build_lexicon, get_task
 from permparse.training.recipe import Data
 
@@ -23,7 +24,8 @@ SHAPES = ("none", "word", "name", "number", "sign")
 
 @dataclass(frozen=True)
 class EncodedSource:
-    """A sentence as the networks see it: word ids and shapes of every position, and what the lexicon makes of each.
+    """A sentence as the networks see it: word ids and shapes of every position, and what the lexicon makes
+    of each.
 
     Shapes: ``ids`` [m], ``features`` [m, 1]; with an end token where the task wants one.
     """
@@ -82,12 +84,21 @@ class Codec:
         """Target tokens as the model sees them."""
         return [self.lexicon.canonical(token) for token in target]
 
+    def multiset(self, counts: np.ndarray, source: EncodedSource) -> CanonicalMultiset:
+        """The tokens of predicted counts [m, V], without those that nothing stands behind: L of a word it
+        does not know, or a variable in a task that has none."""
+        kept = producible(counts, source.lexical)
+        if not self.task.variables:
+            kept[:, VAR] = 0
+        return canonical_multiset(kept)
+
     def tokens(self, multiset: CanonicalMultiset, source: EncodedSource) -> list[str]:
         """The canonical tokens of a multiset, in canonical order."""
         return surface_tokens(multiset, self.symbols.tokens, source.lexical)
 
     def surface(self, tokens: Sequence[str], source_index: Sequence[int], source: EncodedSource) -> list[str]:
-        """Canonical tokens as they are printed; a token copied from a word keeps that word's spelling if it is new."""
+        """Canonical tokens as they are printed; a token copied from a word keeps that word's spelling if it
+        is new."""
         words = [source.words[i] if i < len(source.words) else None for i in source_index]
         return [self.lexicon.surface(token, word) for token, word in zip(tokens, words, strict=True)]
 
@@ -115,7 +126,8 @@ class Codec:
         )
 
     def _shape(self, word: str) -> int:
-        """A class that unknown words share with known ones: a capital counts only if the word is never written small."""
+        """A class that unknown words share with known ones: a capital counts only if the word is never
+        written small."""
         if any(c.isdigit() for c in word):
             return SHAPES.index("number")
         if not any(c.isalpha() for c in word):
@@ -128,7 +140,8 @@ class Codec:
 def _ordinary_tokens(
     example: Example, lexicon: Lexicon, looked_up: dict[str, str | None], variables: bool
 ) -> list[str]:
-    """The target tokens that neither the lexicon nor a variable can produce: they need a symbol of their own."""
+    """The target tokens that neither the lexicon nor a variable can produce: they need a symbol of their
+    own."""
     lexical = {looked_up[word] for word in example.source}
     tokens = (lexicon.canonical(token) for token in example.target)
     return [

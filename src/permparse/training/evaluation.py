@@ -1,4 +1,5 @@
-"""How good a parser is on a split: the task's metrics, Freq, Seq and Seq/Freq, in total and by group, and where it errs."""
+"""How good a parser is on a split: the task's metrics, Freq, Seq and Seq/Freq, in total and by group, and
+where it errs."""
 
 from __future__ import annotations
 
@@ -16,9 +17,10 @@ import torch
 
 from permparse import __version__
 from permparse.data import Example
+from permparse.multiset import CanonicalMultiset
 from permparse.parser import Parse, Parser
 from permparse.permutation.decoding import decode
-from permparse.training.codec import Codec
+from permparse.training.codec import Codec, EncodedSource
 from permparse.training.ordering import allowed_from_types, multiset_batch, ordering_data
 from permparse.training.tagging import same_multiset, tag
 
@@ -27,7 +29,8 @@ ErrorKind = Literal["tagging", "search", "model"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """One judged sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset is right."""
+    """One judged sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset
+    is right."""
 
     example: Example
     parse: Parse
@@ -140,7 +143,8 @@ def as_json(evaluation: Evaluation) -> dict[str, object]:
 
 @torch.no_grad()
 def error_kind(parser: Parser, outcome: Outcome) -> ErrorKind:
-    """Why an output is wrong: the multiset (tagging), a gold order scored higher than the one found (search), or the scores."""
+    """Why an output is wrong: the multiset (tagging), a gold order scored higher than the one found
+    (search), or the scores."""
     codec = parser.codec
     if not outcome.freq:
         return "tagging"
@@ -154,7 +158,9 @@ def error_kind(parser: Parser, outcome: Outcome) -> ErrorKind:
     return "search" if best_gold > outcome.parse.score + 1e-6 else "model"
 
 
-def _allowed(codec: Codec, source, gold, multiset) -> torch.Tensor:  # type: ignore[no-untyped-def]
+def _allowed(
+    codec: Codec, source: EncodedSource, gold: Sequence[str], multiset: CanonicalMultiset
+) -> torch.Tensor:
     data = ordering_data(codec, [source], [gold], [multiset])
     return allowed_from_types(data.token_types, data.target_types)
 

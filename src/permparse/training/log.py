@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class RunLog:
-    """Appends events to ``folder/log.jsonl``; each line stands by itself, so a killed run leaves a readable log."""
+    """Appends events to ``folder/log.jsonl``; each line stands by itself, so a killed run leaves a readable
+    log."""
 
     def __init__(self, folder: Path | None, tensorboard: bool = False) -> None:
         self._path = folder / "log.jsonl" if folder else None

@@ -1,6 +1,7 @@
 """The training loop both stages share: steps, evaluation, checkpoints, and resuming to the very same weights.
 
-Every source of chance is a function of the seed and the step, so a checkpoint holds weights, moments and a position, no generator.
+Every source of chance is a function of the seed and the step, so a checkpoint holds weights, moments and a
+position, no generator.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Scores:
-    """The outcome of an evaluation during training: ``main`` (higher is better) selects the epoch, ``named`` is logged."""
+    """The outcome of an evaluation during training: ``main`` (higher is better) selects the epoch,
+    ``named`` is logged."""
 
     main: float
     named: dict[str, float]
@@ -202,7 +204,7 @@ class Trainer:
             return
         # Early on the average must forget the random start faster than its final decay would.
         decay = min(self.settings.averaging, (1 + self.position.step) / (10 + self.position.step))
-        averages = list(self._average.values())
+        averages = [self._average[name] for name in self._parameters]
         torch._foreach_lerp_(averages, [p.detach() for p in self._parameters.values()], 1 - decay)
 
     def _end_epoch(self, progress: Progress, seconds: float) -> None:
@@ -218,13 +220,13 @@ class Trainer:
             position, epoch=epoch + 1, batch=0, loss_sum=0.0, examples=0, right=0.0, decisions=0.0
         )
         if scores is not None:
-            if settings.select == "last" or scores.main > position.best_score:
-                position = replace(
-                    position, best_score=scores.main, best_epoch=epoch, evaluations_since_best=0
-                )
+            better = scores.main > position.best_score
+            waited = 0 if better else position.evaluations_since_best + 1
+            position = replace(position, evaluations_since_best=waited)
+            # Ties go to the later epoch: its learning rate is lower, which a saturated dev set cannot see.
+            if settings.select == "last" or scores.main >= position.best_score:
+                position = replace(position, best_score=scores.main, best_epoch=epoch)
                 self._best = {name: t.detach().clone() for name, t in self._evaluated_weights().items()}
-            else:
-                position = replace(position, evaluations_since_best=position.evaluations_since_best + 1)
             if settings.patience and position.evaluations_since_best >= settings.patience:
                 position = replace(position, done=True)
         self.position = position

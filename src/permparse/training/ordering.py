@@ -1,4 +1,5 @@
-"""Stage 2: train the jump scores on annotated multisets with the Fenchel–Young loss, and put predicted multisets in order."""
+"""Stage 2: train the jump scores on annotated multisets with the Fenchel–Young loss, and put predicted
+multisets in order."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ EVALUATION_BATCH = 64
 
 @dataclass(frozen=True)
 class OrderingData:
-    """Training examples of stage 2: sources, annotated multisets, and per example the types of tokens and targets.
+    """Training examples of stage 2: sources, annotated multisets, and per example the types of tokens and
+    targets.
 
     ``token_types[b][i] == target_types[b][j]`` says that token i may stand at j.
     """
@@ -64,7 +66,8 @@ def allowed_from_types(token_types: Sequence[np.ndarray], target_types: Sequence
 
 @torch.no_grad()
 def jump_accuracy(problem: JumpProblem, allowed: Tensor) -> tuple[float, float]:
-    """How many tokens have a best jump that occurs in some permitted order, and of how many (the last ones aside)."""
+    """How many tokens have a best jump that occurs in some permitted order, and of how many (the last ones
+    aside)."""
     before, after = allowed[:, :, :-1].float(), allowed[:, :, 1:].float()
     gold = torch.bmm(before, after.transpose(1, 2)) > 0
     inside = problem.token_mask[:, None, :] & ~torch.eye(problem.size, dtype=torch.bool)
@@ -76,10 +79,11 @@ def jump_accuracy(problem: JumpProblem, allowed: Tensor) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Ordered:
-    """The best order found for a multiset, its score, and how sure the jumps are of it (log probabilities; 0 is certain).
+    """The best order found for a multiset, its score, and how sure the jumps are of it (log probabilities;
+    0 is certain).
 
-    ``order[j]`` is the token at output position j. ``path`` sums the log probability of each jump among its alternatives, ``weakest``
-    is the least of them.
+    ``order[j]`` is the token at output position j. ``path`` sums the log probability of each jump among its
+    alternatives, ``weakest`` is the least of them.
     """
 
     order: list[int]
@@ -101,7 +105,8 @@ def order_batch(scorer: JumpScorer, batch: ScorerBatch) -> tuple[JumpProblem, li
 
 
 def path_sureness(problem: JumpProblem, example: int, order: Sequence[int]) -> tuple[float, float]:
-    """Sum and minimum of log softmax of the start, jumps and end along an order, each among its alternatives."""
+    """Sum and minimum of log softmax of the start, jumps and end along an order, each among its
+    alternatives."""
     n = len(order)
     if n == 0:
         return 0.0, 0.0
@@ -118,7 +123,8 @@ def path_sureness(problem: JumpProblem, example: int, order: Sequence[int]) -> t
 
 @torch.no_grad()
 def order(scorer: JumpScorer, sources: Sequence[EncodedSource], tagged: Sequence[Tagged]) -> list[Ordered]:
-    """The best order of every predicted multiset, in batches of similar size; an empty multiset gets the empty order."""
+    """The best order of every predicted multiset, in batches of similar size; an empty multiset gets the
+    empty order."""
     scorer.eval()
     results = [Ordered([], 0.0, True, 0.0, 0.0)] * len(sources)
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
@@ -151,7 +157,8 @@ def make_solver(settings: Ordering) -> BregmanSolver:
 
 
 class OrderingStage(Stage):
-    """Stage 2 as the training loop sees it; selected by Seq, the share of sentences whose whole output is right."""
+    """Stage 2 as the training loop sees it; selected by Seq, the share of sentences whose whole output is
+    right."""
 
     name = "scorer"
 

@@ -1,4 +1,5 @@
-"""The progress bar: loss, accuracy, examples a second and time left; silent when nobody watches a terminal."""
+"""The progress bar: loss, accuracy, examples a second and time left; silent when nobody watches a
+terminal."""
 
 from __future__ import annotations
 

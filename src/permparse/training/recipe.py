@@ -27,57 +27,60 @@ class Section(BaseModel):
 class Optimisation(Section):
     """How the weights of one stage are trained."""
 
-    epochs: int = Field(10, ge=0)
+    epochs: int = Field(default=10, ge=0)
     """Passes over the training data."""
-    batch: int = Field(48, ge=1)
+    batch: int = Field(default=48, ge=1)
     """Examples in a batch; batches hold examples of similar length."""
-    lr: float = Field(1e-3, gt=0)
+    lr: float = Field(default=1e-3, gt=0)
     """Highest learning rate (AdamW)."""
-    final_lr: float = Field(0.01, ge=0, le=1)
-    """Learning rate at the end, as a share of lr. A low one matters: dev accuracy is blind to it, longer inputs are not."""
-    warmup: float = Field(0.03, ge=0, lt=1)
+    final_lr: float = Field(default=0.01, ge=0, le=1)
+    """Learning rate at the end, as a share of lr. A low one matters: dev accuracy is blind to it, longer
+    inputs are not."""
+    warmup: float = Field(default=0.03, ge=0, lt=1)
     """Share of the steps in which the learning rate rises from 0."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     """How the learning rate falls after the warm-up."""
-    weight_decay: float = Field(0.0, ge=0)
+    weight_decay: float = Field(default=0.0, ge=0)
     """Decoupled weight decay."""
-    gradient_norm: float = Field(3.0, gt=0)
+    gradient_norm: float = Field(default=3.0, gt=0)
     """Gradients are scaled down to this norm."""
-    averaging: float = Field(0.0, ge=0, lt=1)
-    """Decay of the exponential moving average of the weights that is evaluated and kept; 0 keeps the weights themselves."""
+    averaging: float = Field(default=0.0, ge=0, lt=1)
+    """Decay of the exponential moving average of the weights that is evaluated and kept; 0 keeps the
+    weights themselves."""
     select: Literal["dev", "longest", "last"] = "dev"
-    """Which epoch is kept: the best on dev, the best on the longest training examples (held out for it), or the last."""
-    held_out: float = Field(0.03, gt=0, lt=0.5)
+    """Which epoch is kept: the best on dev, the best on the longest training examples (held out for it), or
+    the last."""
+    held_out: float = Field(default=0.03, gt=0, lt=0.5)
     """Share of the training data, its longest examples, that select = "longest" holds out."""
-    patience: int = Field(0, ge=0)
+    patience: int = Field(default=0, ge=0)
     """Stop after this many evaluations without a better score; 0 never stops early."""
-    evaluate_every: int = Field(1, ge=1)
+    evaluate_every: int = Field(default=1, ge=1)
     """Epochs between evaluations (the last epoch is always evaluated)."""
-    evaluate_examples: int = Field(500, ge=1)
+    evaluate_examples: int = Field(default=500, ge=1)
     """Examples used for an evaluation during training, evenly spread over the split."""
 
 
 class Tagging(Optimisation):
     """Stage 1: the multiset tagger."""
 
-    hint_threshold: float = Field(0.6, ge=0, le=1)
+    hint_threshold: float = Field(default=0.6, ge=0, le=1)
     """Posterior χ from which a link of the IBM-1 aligner counts as a hint."""
-    hint_weight: float = Field(1.0, ge=0)
+    hint_weight: float = Field(default=1.0, ge=0)
     """Weight λ of the alignment hint; 0 switches it off."""
-    hint_epochs: int = Field(8, ge=0)
+    hint_epochs: int = Field(default=8, ge=0)
     """The alignment hint is used for the first g epochs."""
 
 
 class Ordering(Optimisation):
     """Stage 2: the jump permutation."""
 
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(default=1.0, gt=0)
     """Scale of the entropy weight τ = temperature · (log n)^-temperature_power."""
-    temperature_power: float = Field(1.0, ge=0)
+    temperature_power: float = Field(default=1.0, ge=0)
     """Power of log n in the entropy weight: 1 in the paper, 2 in its reference implementation."""
-    tolerance: float = Field(1e-5, gt=0)
+    tolerance: float = Field(default=1e-5, gt=0)
     """The solver stops when the constraints hold to this residual."""
-    max_sweeps: int = Field(300, ge=1)
+    max_sweeps: int = Field(default=300, ge=1)
     """The solver stops after this many sweeps over the constraints at the latest."""
 
 
@@ -88,14 +91,15 @@ class Data(Section):
     """Folder of the task's data; without it the data is downloaded into the cache."""
     options: dict[str, str | int | float | bool] = {}
     """Options of the task (see `permparse tasks NAME`), such as the files of the tsv task."""
-    train_examples: int = Field(0, ge=0)
+    train_examples: int = Field(default=0, ge=0)
     """Use only this many training examples, evenly spread; 0 uses all."""
     lowercase: bool = False
     """Words are looked up in the tagger's vocabulary in lower case."""
-    min_count: int = Field(1, ge=1)
+    min_count: int = Field(default=1, ge=1)
     """Words seen less often than this in training share the class of rare words."""
     lexicon: Literal["induced", "copy", "none"] = "induced"
-    """How words map to output tokens: learned from the training pairs with copying as fallback, copying only, or not."""
+    """How words map to output tokens: learned from the training pairs with copying as fallback, copying
+    only, or not."""
 
 
 class Recipe(Section):
@@ -103,11 +107,11 @@ class Recipe(Section):
 
     task: str
     """Name of the task; `permparse tasks` lists them."""
-    seed: int = Field(0, ge=0, lt=2**31)
+    seed: int = Field(default=0, ge=0, lt=2**31)
     """Every random choice follows from it."""
     tensorboard: bool = False
     """Write TensorBoard curves beside the JSON log."""
-    checkpoint_seconds: float = Field(60.0, gt=0)
+    checkpoint_seconds: float = Field(default=60.0, gt=0)
     """Save the state at least this often (and after every epoch)."""
     data: Data = Data()
     """Where the examples come from."""
@@ -122,11 +126,12 @@ class Recipe(Section):
 
     def to_toml(self) -> str:
         """The recipe with every setting spelt out."""
-        return tomli_w.dumps(_without_none(self.model_dump(mode="json")))
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
     @classmethod
     def from_toml(cls, text: str, where: str, overrides: Iterable[str] = ()) -> Self:
-        """Read a recipe and apply ``key=value`` overrides; every mistake names its place and the nearest valid key."""
+        """Read a recipe and apply ``key=value`` overrides; every mistake names its place and the nearest
+        valid key."""
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -222,9 +227,3 @@ def _first_mistake(error: ValidationError) -> str:
     if mistake["type"] == "missing":
         return f"{key!r} is missing"
     return f"{key!r}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}, got {mistake['input']!r}"
-
-
-def _without_none(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
-    return value

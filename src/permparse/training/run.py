@@ -1,6 +1,8 @@
-"""A whole training: data, stage 1, annotation, stage 2, calibration, and the parser saved in the run's folder.
+"""A whole training: data, stage 1, annotation, stage 2, calibration, and the parser saved in the run's
+folder.
 
-Run it again on the same folder with ``resume`` and it goes on from the last checkpoint to the very same weights.
+Run it again on the same folder with ``resume`` and it goes on from the last checkpoint to the very same
+weights.
 """
 
 from __future__ import annotations
@@ -17,13 +19,12 @@ from permparse.console import note
 from permparse.data import Example
 from permparse.errors import UserError
 from permparse.multiset import CanonicalMultiset
-from permparse.nn import MultisetTagger
 from permparse.parser import FOLDER, Parse, Parser
 from permparse.tasks import Task, get_task
 from permparse.training.batching import spread
 from permparse.training.codec import Codec
 from permparse.training.log import RunLog
-from permparse.training.loop import Trainer
+from permparse.training.loop import Position, Stage, Trainer
 from permparse.training.networks import build_networks
 from permparse.training.ordering import OrderingStage, ordering_data
 from permparse.training.progress import Progress
@@ -45,7 +46,8 @@ CALIBRATION_EXAMPLES = 1000
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a training did, saved as `run.json`. ``paper_would_drop``: examples whose free most likely multiset is wrong."""
+    """What a training did, saved as `run.json`. ``paper_would_drop``: examples whose free most likely
+    multiset is wrong."""
 
     task: str
     seed: int
@@ -68,7 +70,7 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, quiet: bool = Fals
     recipe = _open_folder(recipe, folder, resume)
     progress, log = Progress(quiet), RunLog(folder, recipe.tensorboard)
     try:
-        return _train(recipe, folder, progress, log, quiet)
+        return _Run(recipe, folder, progress, log, quiet).all_stages()
     finally:
         progress.stop()
         log.close()
@@ -87,91 +89,102 @@ def _open_folder(recipe: Recipe, folder: Path, resume: bool) -> Recipe:
         return saved_recipe(folder)
     if (folder / RECIPE_FILE).exists():
         raise UserError(
-            f"{folder}: holds a run already; go on with it by --resume, or choose another folder with --output"
+            f"{folder}: holds a run already; go on with it by --resume, or choose another with --output"
         )
     write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
     return recipe
 
 
-def _train(recipe: Recipe, folder: Path, progress: Progress, log: RunLog, quiet: bool) -> Parser:
-    tell = (lambda _: None) if quiet else note
-    task = get_task(recipe.task, **recipe.data.options)
-    examples = load_split(task, "train", recipe)
-    examples = [examples[i] for i in spread(len(examples), recipe.data.train_examples)]
-    dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
-    fingerprint = _fingerprint(examples, dev)
-    _require_same_data(folder, fingerprint)
-    log.write("start", task=task.name, seed=recipe.seed, examples=len(examples), data=fingerprint)
+class _Run:
+    """One training in one folder, stage after stage."""
 
-    codec = Codec.build(task, examples, recipe.data)
-    tagger, scorer = build_networks(recipe, codec)
-    tell(
-        f"[bold]{task.name}[/]: {len(examples):,} examples, {len(codec.words):,} words, {len(codec.symbols):,} symbols, "
-        f"{_parameters(tagger):,} + {_parameters(scorer):,} parameters"
-    )
-    judged1, train1 = _judged(recipe.stage1, examples, dev)
-    data = encode_training_data(codec, train1, recipe.stage1, recipe.tagger.max_count)
-    for line, reason in data.left_out[:3]:
-        tell(f"[yellow]left out[/] training line {line}: {reason}")
-    if not data.examples:
-        raise UserError(
-            f"{task.name}: no training example is left; raise tagger.max_count or look at the data"
+    def __init__(self, recipe: Recipe, folder: Path, progress: Progress, log: RunLog, quiet: bool) -> None:
+        self.recipe, self.folder, self.progress, self.log, self.quiet = recipe, folder, progress, log, quiet
+        self.task = task = get_task(recipe.task, **recipe.data.options)
+        everything = load_split(task, "train", recipe)
+        self.examples = [everything[i] for i in spread(len(everything), recipe.data.train_examples)]
+        self.dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
+        self.fingerprint = _fingerprint(self.examples, self.dev)
+        _require_same_data(folder, self.fingerprint)
+        self.codec = Codec.build(task, self.examples, recipe.data)
+        self.tagger, self.scorer = build_networks(recipe, self.codec)
+        sizes = _parameters(self.tagger), _parameters(self.scorer)
+        log.write("start", task=task.name, seed=recipe.seed, examples=len(everything), data=self.fingerprint)
+        self.tell(
+            f"[bold]{task.name}[/]: {len(self.examples):,} examples, {len(self.codec.words):,} words, "
+            f"{len(self.codec.symbols):,} symbols, {sizes[0]:,} + {sizes[1]:,} parameters"
         )
-    trainer1 = Trainer(
-        TaggingStage(codec, tagger, data, judged1, recipe.stage1, recipe.seed),
-        recipe.stage1, recipe.seed, folder / "stage1", log, recipe.checkpoint_seconds,
-    )  # fmt: skip
-    position1 = trainer1.fit(progress)
 
-    judged2, train2 = _judged(recipe.stage2, examples, dev)
-    if train2 is not train1:
-        data = encode_training_data(codec, train2, recipe.stage1, recipe.tagger.max_count)
-    multisets, would_drop = _annotation(codec, tagger, data)
-    tell(
-        f"annotated {len(multisets):,} examples; the most likely multiset without the constraint is wrong for "
-        f"{would_drop:,}, which the paper would drop"
-    )
-    log.write("annotated", examples=len(multisets), paper_would_drop=would_drop, left_out=len(data.left_out))
-    stage2 = OrderingStage(
-        codec,
-        scorer,
-        ordering_data(codec, data.sources, data.targets, multisets),
-        judged2,
-        tag(codec, tagger, [codec.encode(example.source) for example in judged2]),
-        recipe.stage2,
-        recipe.seed,
-    )
-    trainer2 = Trainer(
-        stage2, recipe.stage2, recipe.seed + 1, folder / "stage2", log, recipe.checkpoint_seconds
-    )
-    position2 = trainer2.fit(progress)
+    def tell(self, message: str) -> None:
+        if not self.quiet:
+            note(message)
 
-    parser = Parser(recipe, codec, tagger, scorer)
-    held_out = dev or judged2
-    _calibrate(parser, [held_out[i] for i in spread(len(held_out), CALIBRATION_EXAMPLES)])
-    parser.save(folder / FOLDER)
-    summary = RunSummary(
-        task=task.name,
-        seed=recipe.seed,
-        examples=len(data.examples),
-        left_out=len(data.left_out),
-        paper_would_drop=would_drop,
-        words=len(codec.words),
-        symbols=len(codec.symbols),
-        tagger_parameters=_parameters(tagger),
-        scorer_parameters=_parameters(scorer),
-        tagger_seconds=round(position1.seconds, 1),
-        scorer_seconds=round(position2.seconds, 1),
-        tagger_score=position1.best_score,
-        scorer_score=position2.best_score,
-        data=fingerprint,
-    )
-    write_atomically(folder / RUN_FILE, (json.dumps(vars(summary), indent=2) + "\n").encode())
-    log.write("finished", **vars(summary))
-    tell(
-        f"parser saved in [bold]{folder}[/] ({position1.seconds:.0f} + {position2.seconds:.0f} s of training)"
-    )
-    return parser
+    def all_stages(self) -> Parser:
+        """Whatever is left to do, up to the saved parser."""
+        first, second = self.recipe.stage1, self.recipe.stage2
+        judged, examples = _judged(first, self.examples, self.dev)
+        data = self._encode(examples)
+        for line, reason in data.left_out[:3]:
+            self.tell(f"[yellow]left out[/] training line {line}: {reason}")
+        stage1 = TaggingStage(self.codec, self.tagger, data, judged, first, self.recipe.seed)
+        tagging = self._fit(stage1, first, 0)
+        if (second.select, second.held_out) != (first.select, first.held_out):
+            judged, examples = _judged(second, self.examples, self.dev)
+            data = self._encode(examples)
+        multisets, would_drop = self._annotate(data)
+        pairs = ordering_data(self.codec, data.sources, data.targets, multisets)
+        tagged = tag(self.codec, self.tagger, [self.codec.encode(example.source) for example in judged])
+        stage2 = OrderingStage(self.codec, self.scorer, pairs, judged, tagged, second, self.recipe.seed)
+        ordering = self._fit(stage2, second, 1)
+        parser = Parser(self.recipe, self.codec, self.tagger, self.scorer)
+        held_out = self.dev or judged
+        _calibrate(parser, [held_out[i] for i in spread(len(held_out), CALIBRATION_EXAMPLES)])
+        parser.save(self.folder / FOLDER)
+        self._summarise(data, would_drop, tagging, ordering)
+        return parser
+
+    def _encode(self, examples: Sequence[Example]) -> TaggingData:
+        data = encode_training_data(self.codec, examples, self.recipe.stage1, self.recipe.tagger.max_count)
+        if not data.examples:
+            raise UserError(f"{self.task.name}: no training example is left; raise tagger.max_count")
+        return data
+
+    def _fit(self, stage: Stage, settings: Optimisation, number: int) -> Position:
+        folder, every = self.folder / f"stage{number + 1}", self.recipe.checkpoint_seconds
+        return Trainer(stage, settings, self.recipe.seed + number, folder, self.log, every).fit(self.progress)
+
+    def _annotate(self, data: TaggingData) -> tuple[list[CanonicalMultiset], int]:
+        """Gold multisets spread over the words, and how many examples the paper would have lost."""
+        free = tag(self.codec, self.tagger, data.sources)
+        lost = sum(not same_multiset(t.tokens, gold) for t, gold in zip(free, data.targets, strict=True))
+        multisets = annotate(self.tagger, data)
+        self.tell(f"annotated {len(multisets):,} examples (the paper would drop {lost:,} of them)")
+        self.log.write(
+            "annotated", examples=len(multisets), paper_would_drop=lost, left_out=len(data.left_out)
+        )
+        return multisets, lost
+
+    def _summarise(self, data: TaggingData, would_drop: int, tagging: Position, ordering: Position) -> None:
+        summary = RunSummary(
+            task=self.task.name,
+            seed=self.recipe.seed,
+            examples=len(data.examples),
+            left_out=len(data.left_out),
+            paper_would_drop=would_drop,
+            words=len(self.codec.words),
+            symbols=len(self.codec.symbols),
+            tagger_parameters=_parameters(self.tagger),
+            scorer_parameters=_parameters(self.scorer),
+            tagger_seconds=round(tagging.seconds, 1),
+            scorer_seconds=round(ordering.seconds, 1),
+            tagger_score=tagging.best_score,
+            scorer_score=ordering.best_score,
+            data=self.fingerprint,
+        )
+        write_atomically(self.folder / RUN_FILE, (json.dumps(vars(summary), indent=2) + "\n").encode())
+        self.log.write("finished", **vars(summary))
+        minutes = f"{tagging.seconds:.0f} + {ordering.seconds:.0f} s"
+        self.tell(f"parser saved in [bold]{self.folder}[/] ({minutes} of training)")
 
 
 def load_split(task: Task, split: str, recipe: Recipe) -> list[Example]:
@@ -184,7 +197,7 @@ def load_split(task: Task, split: str, recipe: Recipe) -> list[Example]:
 
 def _judged(
     settings: Optimisation, examples: Sequence[Example], dev: Sequence[Example]
-) -> tuple[list[Example], Sequence[Example]]:
+) -> tuple[list[Example], list[Example]]:
     """The examples that choose the epoch, and those left for training."""
     if settings.select == "longest" or not dev:
         by_length = sorted(range(len(examples)), key=lambda i: len(examples[i].target))
@@ -192,16 +205,8 @@ def _judged(
         held, rest = by_length[-count:], sorted(by_length[:-count])
         pool, kept = [examples[i] for i in held], [examples[i] for i in rest] or list(examples)
     else:
-        pool, kept = list(dev), examples
+        pool, kept = list(dev), list(examples)
     return [pool[i] for i in spread(len(pool), settings.evaluate_examples)], kept
-
-
-def _annotation(
-    codec: Codec, tagger: MultisetTagger, data: TaggingData
-) -> tuple[list[CanonicalMultiset], int]:
-    free = tag(codec, tagger, data.sources)
-    wrong = sum(not same_multiset(t.tokens, gold) for t, gold in zip(free, data.targets, strict=True))
-    return annotate(tagger, data), wrong
 
 
 def _calibrate(parser: Parser, examples: Sequence[Example]) -> None:

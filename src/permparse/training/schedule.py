@@ -6,7 +6,8 @@ from permparse.training.recipe import Optimisation
 
 
 def learning_rate(settings: Optimisation, step: int, steps: int) -> float:
-    """The rate of step 0..steps-1: a linear warm-up, then a fall to ``lr * final_lr`` along the chosen curve."""
+    """The rate of step 0..steps-1: a linear warm-up, then a fall to ``lr * final_lr`` along the chosen
+    curve."""
     warmup = math.ceil(settings.warmup * steps)
     if step < warmup:
         return settings.lr * (step + 1) / (warmup + 1)

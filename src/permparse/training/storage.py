@@ -1,7 +1,7 @@
 """Folders of files that are replaced all at once: the one way runs and parsers reach the disk.
 
-`manifest.json` names every file with its checksum and is itself replaced atomically, so a crash or a full disk at any moment
-leaves the previous content whole.
+`manifest.json` names every file with its checksum and is itself replaced atomically, so a crash or a full
+disk at any moment leaves the previous content whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ MANIFEST = "manifest.json"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part (temporary file, fsync, rename)."""
+    """Write a file so that a reader sees the old content or the new, never a part (temporary file, fsync,
+    rename)."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +45,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def save_folder(folder: Path, kind: str, files: Mapping[str, bytes]) -> None:
-    """Replace the content of ``folder`` by ``files``; files left from earlier saves are removed once the new ones stand."""
+    """Replace the content of ``folder`` by ``files``; files left from earlier saves are removed once the
+    new ones stand."""
     entries = {}
     for name, content in files.items():
         digest = hashlib.sha256(content).hexdigest()
@@ -87,7 +89,7 @@ def load_folder(folder: Path, kind: str) -> dict[str, bytes]:
     if version != VERSION:
         age = "an older" if version < VERSION else "a newer"
         raise UserError(
-            f"{folder}: saved by {age} permparse (format version {version}, this one reads version {VERSION}); "
+            f"{folder}: saved by {age} permparse (format version {version}, this one reads {VERSION}); "
             f"{'train it again' if version < VERSION else 'update permparse'}"
         )
     if found_kind != kind:
@@ -127,10 +129,9 @@ def load_weights(module: torch.nn.Module, tensors: Mapping[str, Tensor], where: 
             raise UserError(
                 f"{where}: {'no weights for' if name in expected else 'unexpected weights'} {name!r}"
             )
-        if expected[name].shape != tensors[name].shape:
-            raise UserError(
-                f"{where}: {name!r}: expected shape {list(expected[name].shape)}, got {list(tensors[name].shape)}"
-            )
+        wanted, found = list(expected[name].shape), list(tensors[name].shape)
+        if wanted != found:
+            raise UserError(f"{where}: {name!r}: expected shape {wanted}, got {found}")
     module.load_state_dict(dict(tensors))
 
 
@@ -160,5 +161,5 @@ def _sync_folder(folder: Path) -> None:
 
 def _write_failure(path: Path, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{path}: the disk is full; what was saved before is intact. Free some space, then run again with --resume"
+        return f"{path}: the disk is full; what was saved before is intact. Free some space, then --resume"
     return f"{path}: cannot be written ({error.strerror}); what was saved before is intact"

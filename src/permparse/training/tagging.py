@@ -1,4 +1,5 @@
-"""Stage 1: train the multiset tagger on the exact likelihood of the gold totals, then annotate the training set with it."""
+"""Stage 1: train the multiset tagger on the exact likelihood of the gold totals, then annotate the training
+set with it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,6 @@ from permparse.multiset import (
     FIRST_TYPE,
     CanonicalMultiset,
     canonical_multiset,
-    producible,
     target_groups,
     unreachable,
 )
@@ -29,7 +29,8 @@ EVALUATION_BATCH = 128
 
 @dataclass(frozen=True)
 class TaggingData:
-    """Training examples of stage 1, encoded once. ``left_out``: line and reason of examples no counts could produce."""
+    """Training examples of stage 1, encoded once. ``left_out``: line and reason of examples no counts could
+    produce."""
 
     sources: list[EncodedSource]
     targets: list[list[str]]
@@ -58,7 +59,7 @@ def encode_training_data(
         _hints(codec, sources, grouped, settings) if settings.hint_weight and settings.hint_epochs else None
     )
     encoded = [
-        TaggerExample.build(s.ids, g, hints[i] if hints else (), s.features)
+        TaggerExample.build(s.ids.tolist(), g, hints[i] if hints else (), s.features)
         for i, (s, g) in enumerate(zip(sources, grouped, strict=True))
     ]
     return TaggingData(sources, targets, encoded, left_out)
@@ -67,7 +68,8 @@ def encode_training_data(
 def _hints(
     codec: Codec, sources: Sequence[EncodedSource], grouped: Sequence[Sequence], settings: Tagging
 ) -> list[list[Hint]]:
-    """Alignment links for the tokens that any position could produce; lexicon and variables leave nothing to guess."""
+    """Alignment links for the tokens that any position could produce; lexicon and variables leave nothing
+    to guess."""
     words = [[word.lower() if codec.lowercase else word for word in source.words] for source in sources]
     tokens = [
         [codec.symbols.token(g.symbol) for g in groups if g.symbol >= FIRST_TYPE for _ in range(g.total)]
@@ -97,7 +99,7 @@ def tag(codec: Codec, tagger: MultisetTagger, sources: Sequence[EncodedSource]) 
         counts, log_prob = prediction.counts.numpy(), prediction.log_prob.tolist()
         for row, i in enumerate(batch):
             source = sources[i]
-            multiset = canonical_multiset(producible(counts[row, : len(source)], source.lexical))
+            multiset = codec.multiset(counts[row, : len(source)], source)
             results[i] = Tagged(multiset, codec.tokens(multiset, source), log_prob[row])
     return [result for result in results if result is not None]
 
@@ -120,7 +122,8 @@ def same_multiset(tokens: Sequence[str], target: Sequence[str]) -> bool:
 
 
 class TaggingStage(Stage):
-    """Stage 1 as the training loop sees it; selected by Freq, the share of sentences whose whole multiset is right."""
+    """Stage 1 as the training loop sees it; selected by Freq, the share of sentences whose whole multiset
+    is right."""
 
     name = "tagger"
 

@@ -1,0 +1,114 @@
+"""The training loop: same seed, same weights, whatever happens in between."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from permparse.errors import UserError
+from permparse.training.log import RunLog
+from permparse.training.loop import Scores, Stage, StepResult, Trainer
+from permparse.training.progress import Progress
+from permparse.training.recipe import Optimisation
+
+SETTINGS = Optimisation(epochs=4, batch=8, lr=1e-2, averaging=0.9, select="dev")
+
+
+class Crash(Exception):
+    pass
+
+
+class Regression(Stage):
+    """A network with dropout on fixed data; crashes on demand, as a killed process would."""
+
+    name = "toy"
+
+    def __init__(self, crash_at: int | None = None, poison: bool = False) -> None:
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.3), nn.Linear(8, 1))
+        self.x, self.y = torch.randn(40, 4), torch.randn(40, 1)
+        self.steps, self.crash_at, self.poison = 0, crash_at, poison
+
+    def batches(self, epoch: int) -> list[np.ndarray]:
+        return np.array_split(np.random.default_rng(epoch).permutation(40), 5)
+
+    def step(self, batch: np.ndarray, epoch: int) -> StepResult:
+        self.steps += 1
+        if self.steps == self.crash_at:
+            raise Crash
+        loss = (self.model(self.x[batch]) - self.y[batch]).square().mean()
+        return StepResult(loss * torch.nan if self.poison else loss, len(batch))
+
+    def evaluate(self) -> Scores:
+        with torch.no_grad():
+            score = -float((self.model(self.x) - self.y).square().mean())
+        return Scores(score, {"score": score})
+
+
+def _fit(folder: Path | None, crash_at: int | None = None, **changes) -> dict[str, torch.Tensor]:
+    stage = Regression(crash_at)
+    settings = SETTINGS.model_copy(update=changes)
+    Trainer(stage, settings, seed=3, folder=folder, log=RunLog(None), every=0.0).fit(Progress(quiet=True))
+    return stage.model.state_dict()
+
+
+def _same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("crash_at", [1, 2, 5, 6, 13, 20])
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+def test_a_crashed_run_resumes_to_the_same_weights(tmp_path: Path, crash_at: int, averaging: float) -> None:
+    whole = _fit(None, averaging=averaging)
+    with pytest.raises(Crash):
+        _fit(tmp_path, crash_at, averaging=averaging)
+    assert _same(_fit(tmp_path, averaging=averaging), whole)
+
+
+def test_a_run_that_crashes_again_and_again_ends_in_the_same_weights(tmp_path: Path) -> None:
+    for _ in range(9):
+        with pytest.raises(Crash):
+            _fit(tmp_path, crash_at=3)
+    assert _same(_fit(tmp_path), _fit(None))
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
+    first = _fit(tmp_path)
+    assert _same(_fit(tmp_path, crash_at=1), first)
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    assert _same(_fit(None), _fit(None))
+
+
+def test_the_best_epoch_is_kept_and_ties_go_to_the_later() -> None:
+    stage = Regression()
+    scores = iter([0.1, 0.9, 0.9, 0.2])
+    stage.evaluate = lambda: Scores(next(scores), {})  # type: ignore[method-assign]
+    position = Trainer(stage, SETTINGS, 0, None, RunLog(None), 1e9).fit(Progress(quiet=True))
+    assert (position.best_epoch, position.best_score) == (2, 0.9)
+
+
+def test_patience_stops_early() -> None:
+    stage = Regression()
+    scores = iter([0.9, 0.5, 0.5, 0.5])
+    stage.evaluate = lambda: Scores(next(scores), {})  # type: ignore[method-assign]
+    settings = SETTINGS.model_copy(update={"patience": 2})
+    position = Trainer(stage, settings, 0, None, RunLog(None), 1e9).fit(Progress(quiet=True))
+    assert (position.epoch, position.best_epoch, position.done) == (3, 0, True)
+
+
+def test_an_infinite_loss_is_said_in_words() -> None:
+    with pytest.raises(UserError, match="the loss became nan in epoch 1; try a lower learning rate"):
+        Trainer(Regression(poison=True), SETTINGS, 0, None, RunLog(None), 1e9).fit(Progress(quiet=True))
+
+
+def test_the_log_is_one_json_object_a_line(tmp_path: Path) -> None:
+    stage = Regression()
+    Trainer(stage, SETTINGS, 0, None, RunLog(tmp_path), 1e9).fit(Progress(quiet=True))
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [r["epoch"] for r in records] == [1, 2, 3, 4]
+    assert all("score" in r["scores"] for r in records)
