@@ -98,9 +98,7 @@ def main() -> None:
     torch.manual_seed(0)
     batches, symbols = cogs_batches(arguments.data) if arguments.data else random_batches()
     rows = []
-    print(
-        f"{'words':>5} {'groups':>6} {'largest total':>13} {'gold types, ms':>14} {'full, ms':>9} {'factor':>6}"
-    )
+    print("words groups largest total gold types, ms  full, ms factor")
     for batch in batches:
         size = batch.source.ids.shape[1]
         logits = (torch.randn(BATCH, size, MAX_COUNT, symbols) - 4).requires_grad_()

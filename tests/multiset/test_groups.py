@@ -1,4 +1,4 @@
-from permparse.multiset import LEX, VAR, Group, target_groups, unreachable
+from permparse.multiset import LEX, VAR, Group, anchors, target_groups, unreachable
 
 SYMBOLS = {"agent": 2, "*": 3, "Emma": 4}
 
@@ -47,3 +47,16 @@ def test_empty_target_has_no_groups():
 def test_groups_beyond_the_largest_count_are_unreachable():
     small, large = Group(2, 8, (0, 1)), Group(2, 9, (0, 1))
     assert unreachable([small, large], max_count=4) == [large]
+
+
+def test_operators_are_anchored_at_the_word_they_precede():
+    # * cat 1 see agent 2 1: "*" precedes the word cat, "agent" the variable of see
+    target = ["*", "cat", "1", "see", "agent", "2", "1"]
+    found = anchors(target, [None, "cat", "see"], SYMBOLS, variables=True)
+    assert found == [Group(3, 1, (1,)), Group(2, 1, (2,))]
+
+
+def test_what_precedes_an_ambiguous_word_or_nothing_is_not_anchored():
+    assert anchors(["agent", "cat"], ["cat", "cat"], SYMBOLS) == []
+    assert anchors(["cat", "agent"], ["cat"], SYMBOLS) == []
+    assert anchors(["agent", "agent", "?", "cat"], ["cat"], SYMBOLS) == [Group(2, 2, (0,))]

@@ -1,7 +1,16 @@
 """Multisets of tokens: count recursion over positions, most likely counts under a total, canonical order."""
 
 from permparse.multiset.canonical import CanonicalMultiset, canonical_multiset, producible, surface_tokens
-from permparse.multiset.groups import FIRST_TYPE, LEX, VAR, Group, TargetGroups, target_groups, unreachable
+from permparse.multiset.groups import (
+    FIRST_TYPE,
+    LEX,
+    VAR,
+    Group,
+    TargetGroups,
+    anchors,
+    target_groups,
+    unreachable,
+)
 from permparse.multiset.n_best import n_best_counts
 from permparse.multiset.recursion import log_total_probability, most_likely_counts
 
@@ -12,6 +21,7 @@ __all__ = [
     "CanonicalMultiset",
     "Group",
     "TargetGroups",
+    "anchors",
     "canonical_multiset",
     "log_total_probability",
     "most_likely_counts",

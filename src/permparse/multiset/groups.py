@@ -53,26 +53,75 @@ def target_groups(
     sides before comparing with the lexicon (``str.lower`` where case does not matter); ``symbols`` is asked
     for the token as it stands.
     """
-    producers: dict[str, list[int]] = {}
-    for i, token in enumerate(lexical):
-        if token is not None:
-            producers.setdefault(normalise(token), []).append(i)
-    everywhere = tuple(range(len(lexical)))
-    variable_position = {str(i): i for i in everywhere} if variables else {}
     totals: Counter[tuple[int, tuple[int, ...]]] = Counter()
     unproducible: Counter[str] = Counter()
+    producers = _Producers(lexical, symbols, variables, normalise)
     for token in target:
-        positions = producers.get(normalise(token))
-        if token in variable_position:
-            totals[VAR, (variable_position[token],)] += 1
-        elif positions is not None:
-            totals[LEX, tuple(positions)] += 1
-        elif token in symbols and everywhere:
-            totals[symbols[token], everywhere] += 1
-        else:
+        found = producers.of(token)
+        if found is None:
             unproducible[token] += 1
+        else:
+            totals[found] += 1
     groups = tuple(Group(symbol, total, positions) for (symbol, positions), total in totals.items())
     return TargetGroups(groups, dict(unproducible))
+
+
+def anchors(
+    target: Sequence[str],
+    lexical: Sequence[str | None],
+    symbols: Mapping[str, int],
+    variables: bool = False,
+    normalise: Callable[[str], str] = _same,
+) -> list[Group]:
+    """A guess where the ordinary tokens of a target come from: the word behind the token that they precede.
+
+    Operators stand before their arguments in most output languages. So a token that any position could produce
+    is attributed to the position of the next token that exactly one position can produce (a variable, or the
+    lexical token of one word); if none follows, to none. Arguments as for `target_groups`; the groups returned
+    have one position each.
+    """
+    producers = _Producers(lexical, symbols, variables, normalise)
+    copies: Counter[tuple[int, int]] = Counter()
+    anchor: int | None = None
+    for token in reversed(target):
+        found = producers.of(token)
+        if found is None:
+            continue
+        symbol, positions = found
+        if symbol < FIRST_TYPE:
+            anchor = positions[0] if len(positions) == 1 else None
+        elif anchor is not None:
+            copies[anchor, symbol] += 1
+    return [Group(symbol, total, (position,)) for (position, symbol), total in sorted(copies.items())]
+
+
+class _Producers:
+    """The symbol and the positions that can produce a token."""
+
+    def __init__(
+        self,
+        lexical: Sequence[str | None],
+        symbols: Mapping[str, int],
+        variables: bool,
+        normalise: Callable[[str], str],
+    ) -> None:
+        self._everywhere = tuple(range(len(lexical)))
+        self._variables = {str(i): (i,) for i in self._everywhere} if variables else {}
+        self._lexical: dict[str, tuple[int, ...]] = {}
+        for i, token in enumerate(lexical):
+            if token is not None:
+                key = normalise(token)
+                self._lexical[key] = (*self._lexical.get(key, ()), i)
+        self._symbols, self._normalise = symbols, normalise
+
+    def of(self, token: str) -> tuple[int, tuple[int, ...]] | None:
+        if token in self._variables:
+            return VAR, self._variables[token]
+        if (key := self._normalise(token)) in self._lexical:
+            return LEX, self._lexical[key]
+        if token in self._symbols and self._everywhere:
+            return self._symbols[token], self._everywhere
+        return None
 
 
 def unreachable(groups: Iterable[Group], max_count: int) -> list[Group]:
