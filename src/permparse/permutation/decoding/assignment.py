@@ -1,0 +1,130 @@
+"""The assignment relaxation of the best path: every token gets one successor, cycles allowed.
+
+Successive shortest augmenting paths with dual prices; a changed arc is repaired by one path instead of a new
+solve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def augment(
+    cost: np.ndarray,
+    row: int,
+    column_of: np.ndarray,
+    row_of: np.ndarray,
+    u: np.ndarray,
+    v: np.ndarray,
+    blocked: np.ndarray,
+    limit: float,
+) -> float:
+    """Assign the free ``row`` by the cheapest augmenting path that avoids ``blocked`` columns; O(n²).
+
+    Needs reduced costs ``cost[i, j] - u[i] - v[j] >= 0`` with equality on the assignment, and keeps that so.
+    Returns the rise of the assignment's cost, or inf, with nothing changed, if it is infinite or exceeds
+    ``limit``.
+    """
+    m = cost.shape[0]
+    distance = np.empty(m)
+    previous = np.full(m, row)
+    # todo[:settled] holds the columns whose distance is final, todo[settled:left] those still to be reached.
+    todo = np.empty(m, np.int64)
+    left = 0
+    for j in range(m):
+        if not blocked[j]:
+            todo[left] = j
+            left += 1
+            distance[j] = cost[row, j] - u[row] - v[j]
+    settled = 0
+    sink = -1
+    shortest = 0.0
+    while settled < left:
+        at = settled
+        for t in range(settled + 1, left):
+            if distance[todo[t]] < distance[todo[at]]:
+                at = t
+        j = todo[at]
+        todo[at] = todo[settled]
+        todo[settled] = j
+        shortest = distance[j]
+        if not shortest <= limit or shortest == np.inf:
+            return np.inf
+        i = row_of[j]
+        if i < 0:
+            sink = j
+            break
+        settled += 1
+        base = shortest - u[i]
+        for t in range(settled, left):
+            k = todo[t]
+            through = base + cost[i, k] - v[k]
+            if through < distance[k]:
+                distance[k] = through
+                previous[k] = i
+    if sink < 0:
+        return np.inf
+    u[row] += shortest
+    for t in range(settled):
+        j = todo[t]
+        u[row_of[j]] += shortest - distance[j]
+        v[j] -= shortest - distance[j]
+    j = sink
+    while True:
+        i = previous[j]
+        row_of[j] = i
+        j, column_of[i] = column_of[i], j
+        if i == row:
+            return max(shortest, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def solve_assignment(
+    cost: np.ndarray, column_of: np.ndarray, row_of: np.ndarray, u: np.ndarray, v: np.ndarray
+) -> bool:
+    """Minimise ``Σ_i cost[i, column_of[i]]`` over permutations; infinite entries are excluded. O(n³), usually
+    O(n²).
+
+    Fills the assignment, its inverse and the dual prices. Returns False if every permutation is excluded.
+    """
+    m = cost.shape[0]
+    for i in range(m):
+        column_of[i] = -1
+        row_of[i] = -1
+        u[i] = np.inf
+        v[i] = np.inf
+        for j in range(m):
+            u[i] = min(u[i], cost[i, j])
+        if u[i] == np.inf:
+            return False
+    for i in range(m):
+        for j in range(m):
+            v[j] = min(v[j], cost[i, j] - u[i])
+    for j in range(m):
+        if v[j] == np.inf:
+            return False
+    for i in range(m):
+        for j in range(m):
+            if row_of[j] < 0 and cost[i, j] - u[i] <= v[j]:
+                column_of[i] = j
+                row_of[j] = i
+                break
+    blocked = np.zeros(m, np.bool_)
+    for i in range(m):
+        if column_of[i] < 0 and augment(cost, i, column_of, row_of, u, v, blocked, np.inf) == np.inf:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def best_assignment(cost: np.ndarray) -> np.ndarray:
+    """The columns of the rows in the cheapest assignment, or an empty array if every assignment is
+    excluded.
+    """
+    m = cost.shape[0]
+    column_of = np.empty(m, np.int64)
+    if solve_assignment(cost, column_of, np.empty(m, np.int64), np.empty(m), np.empty(m)):
+        return column_of
+    return column_of[:0]
