@@ -75,10 +75,10 @@ def anchors(
 ) -> list[Group]:
     """A guess where the ordinary tokens of a target come from: the word behind the token that they precede.
 
-    Operators stand before their arguments in most output languages. So a token that any position could produce
-    is attributed to the position of the next token that exactly one position can produce (a variable, or the
-    lexical token of one word); if none follows, to none. Arguments as for `target_groups`; the groups returned
-    have one position each.
+    Operators stand before their arguments in most output languages. So a token that any position could
+    produce is attributed to the position of the next token that exactly one position can produce (a variable,
+    or the lexical token of one word); if none follows, to none. Arguments as for `target_groups`; the groups
+    returned have one position each.
     """
     producers = _Producers(lexical, symbols, variables, normalise)
     copies: Counter[tuple[int, int]] = Counter()
