@@ -46,7 +46,7 @@ def test_options_of_the_task_are_free_form() -> None:
         ("stage1.epochs=1.5", "'stage1.epochs'"),
         ("tagger.encoder.kind=gru", "'tagger.encoder.kind': input should be 'geometric'"),
         ("stage2=3", "'stage2': expected a table, got 3"),
-        ("stage2.lr.x=3", "stage2.lr"),
+        ("stage2.lr.x=3", "'lr' is not a table"),
         ("stage2.lr", "expected KEY=VALUE"),
         ("=3", "expected KEY=VALUE"),
     ],

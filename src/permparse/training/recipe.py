@@ -63,6 +63,10 @@ class Optimisation(Section):
 class Tagging(Optimisation):
     """Stage 1: the multiset tagger."""
 
+    hint: Literal["ibm1", "anchor", "none"] = "ibm1"
+    """Where tokens probably come from: links of an IBM-1 aligner (the paper), or the word behind the next
+    token in the output that only one word can produce (for outputs in which operators name their
+    arguments)."""
     hint_threshold: float = Field(default=0.6, ge=0, le=1)
     """Posterior χ from which a link of the IBM-1 aligner counts as a hint."""
     hint_weight: float = Field(default=1.0, ge=0)
@@ -212,12 +216,13 @@ def _apply(table: dict[str, object], override: str, section: type[BaseModel]) ->
     inner, target = tree, table
     for parent in parents:
         inner[parent] = inner = {}
-        below = target.setdefault(parent, {})
-        if not isinstance(below, dict):
-            break
-        target = below
     inner[leaf] = value
     _require_known_keys(tree, section, f"--set {override}")
+    for parent in parents:
+        below = target.setdefault(parent, {})
+        if not isinstance(below, dict):
+            raise UserError(f"--set {override}: {parent!r} is not a table")
+        target = below
     target[leaf] = value
 
 

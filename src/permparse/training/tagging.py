@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from permparse.data import Example, align
+from permparse.data import Example
 from permparse.multiset import (
     FIRST_TYPE,
     CanonicalMultiset,
@@ -18,9 +18,10 @@ from permparse.multiset import (
     target_groups,
     unreachable,
 )
-from permparse.nn import Hint, MultisetTagger, TaggerExample, source_batch, tagger_batch
+from permparse.nn import MultisetTagger, TaggerExample, source_batch, tagger_batch
 from permparse.training.batching import bucketed, sorted_batches
 from permparse.training.codec import Codec, EncodedSource
+from permparse.training.hints import alignment_hints
 from permparse.training.loop import Scores, Stage, StepResult
 from permparse.training.recipe import Tagging
 
@@ -55,28 +56,12 @@ def encode_training_data(
         sources.append(source)
         targets.append(target)
         grouped.append(gold.groups)
-    hints = (
-        _hints(codec, sources, grouped, settings) if settings.hint_weight and settings.hint_epochs else None
-    )
+    hints = alignment_hints(codec, sources, targets, grouped, symbols, settings)
     encoded = [
-        TaggerExample.build(s.ids.tolist(), g, hints[i] if hints else (), s.features)
-        for i, (s, g) in enumerate(zip(sources, grouped, strict=True))
+        TaggerExample.build(s.ids.tolist(), g, h, s.features)
+        for s, g, h in zip(sources, grouped, hints, strict=True)
     ]
     return TaggingData(sources, targets, encoded, left_out)
-
-
-def _hints(
-    codec: Codec, sources: Sequence[EncodedSource], grouped: Sequence[Sequence], settings: Tagging
-) -> list[list[Hint]]:
-    """Alignment links for the tokens that any position could produce; lexicon and variables leave nothing
-    to guess."""
-    words = [[word.lower() if codec.lowercase else word for word in source.words] for source in sources]
-    tokens = [
-        [codec.symbols.token(g.symbol) for g in groups if g.symbol >= FIRST_TYPE for _ in range(g.total)]
-        for groups in grouped
-    ]
-    links = align(words, tokens, threshold=settings.hint_threshold)
-    return [[Hint(link.position, codec.symbols.id(link.token), link.copies) for link in of] for of in links]
 
 
 @dataclass(frozen=True)
