@@ -1,4 +1,4 @@
-"""The induced lexicon holds throughout its training data; copying is the fallback; case counts where asked."""
+"""The induced lexicon holds throughout its training data; copying is the fallback; case counts if asked."""
 
 import json
 

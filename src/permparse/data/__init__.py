@@ -1,7 +1,7 @@
 """Examples, vocabularies, readers, the lexicon, the aligner and downloads."""
 
 from permparse.data.aligner import Link, align
-from permparse.data.download import cache_folder, data_files, data_folder, data_sets, download
+from permparse.data.downloads import cache_folder, data_files, data_folder, data_sets, download
 from permparse.data.example import Example
 from permparse.data.lexicon import Lexicon, is_variable
 from permparse.data.reader import Row, clean_sentence, read_tsv

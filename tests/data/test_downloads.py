@@ -1,18 +1,14 @@
 """Downloads are checked, kept whole or not at all, and never needed twice. No test touches the network."""
 
 import hashlib
-import sys
 import urllib.error
 import urllib.request
 import zipfile
 
 import pytest
 
-from permparse.data import cache_folder, data_files, data_folder, data_sets, download
+from permparse.data import cache_folder, data_files, data_folder, data_sets, download, downloads
 from permparse.errors import UserError
-
-# The name permparse.data.download is the function of the same name.
-module = sys.modules["permparse.data.download"]
 
 
 @pytest.fixture(autouse=True)
@@ -26,16 +22,16 @@ def served(monkeypatch, tmp_path):
     """The archive and the extra file behind file:// addresses, with the checksums of what is there."""
     archive, extra = tmp_path / "served.zip", tmp_path / "served.tsv"
     with zipfile.ZipFile(archive, "w") as content:
-        for members in module.MEMBERS.values():
+        for members in downloads.MEMBERS.values():
             for member in members.values():
                 content.writestr(member, f"in\t{member}\n")
     extra.write_text("in\tout\n")
 
     def source(path):
-        return module.Source(path.as_uri(), hashlib.sha256(path.read_bytes()).hexdigest())
+        return downloads.Source(path.as_uri(), hashlib.sha256(path.read_bytes()).hexdigest())
 
-    monkeypatch.setattr(module, "ARCHIVE", source(archive))
-    monkeypatch.setattr(module, "EXTRA", {"cogs": {"cogs/test.tsv": source(extra)}})
+    monkeypatch.setattr(downloads, "ARCHIVE", source(archive))
+    monkeypatch.setattr(downloads, "EXTRA", {"cogs": {"cogs/test.tsv": source(extra)}})
     return archive
 
 
@@ -59,7 +55,7 @@ def test_nothing_is_fetched_twice(served, monkeypatch):
 
 
 def test_a_bad_checksum_is_refused_and_nothing_kept(served, monkeypatch):
-    monkeypatch.setattr(module, "ARCHIVE", module.Source(served.as_uri(), "0" * 64))
+    monkeypatch.setattr(downloads, "ARCHIVE", downloads.Source(served.as_uri(), "0" * 64))
     with pytest.raises(UserError, match="wrong checksum: expected sha256 000"):
         download("atis")
     assert [path for path in cache_folder().rglob("*") if path.is_file()] == []
@@ -73,8 +69,8 @@ def test_a_damaged_cached_archive_is_fetched_again(served):
 
 def test_an_archive_that_is_no_archive_is_reported(served, monkeypatch):
     served.write_bytes(b"no archive")
-    source = module.Source(served.as_uri(), hashlib.sha256(b"no archive").hexdigest())
-    monkeypatch.setattr(module, "ARCHIVE", source)
+    source = downloads.Source(served.as_uri(), hashlib.sha256(b"no archive").hexdigest())
+    monkeypatch.setattr(downloads, "ARCHIVE", source)
     with pytest.raises(UserError, match="cannot be unpacked"):
         download("atis")
 
