@@ -4,6 +4,7 @@ import hashlib
 import urllib.error
 import urllib.request
 import zipfile
+from http.client import IncompleteRead
 
 import pytest
 
@@ -76,7 +77,13 @@ def test_an_archive_that_is_no_archive_is_reported(served, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "error", [urllib.error.URLError("no route"), TimeoutError("timed out"), ConnectionResetError()]
+    "error",
+    [
+        urllib.error.URLError("no route"),
+        TimeoutError("timed out"),
+        ConnectionResetError(),
+        IncompleteRead(b""),
+    ],
 )
 def test_offline_says_what_to_do(monkeypatch, error):
     def fail(*_, **__):

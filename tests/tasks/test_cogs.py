@@ -31,6 +31,11 @@ def test_shorten_and_restore(short, form):
     assert TASK.restore(short.split()) == form
 
 
+def test_a_full_stop_may_stick_to_the_last_word():
+    assert TASK.tokenize("A fox ran.") == TASK.tokenize("A fox ran .") == ["A", "fox", "ran", "."]
+    assert TASK.tokenize("fox") == ["fox"]
+
+
 @given(st.lists(st.sampled_from(["*", "LAMBDA", "fox", "Al", "3", "a", *sorted(RELATIONS)[:3]]), max_size=12))
 def test_restoring_keeps_every_token_of_any_sequence(target):
     assert TASK.shorten(TASK.restore(target)) == target

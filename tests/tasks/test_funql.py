@@ -101,3 +101,4 @@ def test_source_tokens_are_cut_as_spacy_does():
         "5",
         "pm",
     ]
+    assert task.tokenize("To Boston?") == ["to", "boston"]

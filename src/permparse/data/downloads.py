@@ -4,6 +4,7 @@ The project holds no data; a local folder of the same layout serves as well and 
 """
 
 import hashlib
+import http.client
 import os
 import shutil
 import tempfile
@@ -133,7 +134,7 @@ def _retrieve(url: str, path: Path) -> None:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, path.open("wb") as file:
             shutil.copyfileobj(answer, file)
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
         reason = getattr(error, "reason", error)
         raise UserError(
             f"cannot download {url} ({reason}). If this machine is offline, copy the data to a folder and "

@@ -85,6 +85,8 @@ def _read_text(path: Path) -> str:
 
 
 def _refuse_control_characters(text: str, where: str) -> None:
+    if text.isprintable():
+        return
     for column, character in enumerate(text, 1):
         if unicodedata.category(character) in ("Cc", "Cs"):
             raise UserError(

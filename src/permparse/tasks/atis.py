@@ -37,7 +37,8 @@ class Atis(Task):
         return self.read(data_folder("atis", folder) / "atis" / f"{self.kind}_{split}.tsv")
 
     def tokenize(self, sentence: str) -> list[str]:
-        return english_tokens(sentence)
+        """Lower-cased and without a final mark, as all of the data is: Boston? is boston."""
+        return english_tokens(sentence.lower().rstrip(" ?!"))
 
     def groups(self, example: Example) -> dict[str, str]:
         """By the most conjuncts in one place: the length split has 0–3 in train, 4 in dev, 5–7 in test."""

@@ -44,6 +44,10 @@ class Cogs(Task):
         self.check_split(split)
         return self.read(data_folder("cogs", folder) / "cogs" / f"{split}.tsv")
 
+    def tokenize(self, sentence: str) -> list[str]:
+        """Words between blanks; a full stop may stick to the last one."""
+        return (sentence[:-1] + " ." if sentence.endswith(".") else sentence).split()
+
     def shorten(self, output: str) -> list[str]:
         return shorten(output)
 
