@@ -13,7 +13,7 @@ from permparse.permutation.decoding.assignment import best_assignment
 from permparse.permutation.decoding.local_search import exchange_segments, next_random, random_state, reverse
 
 WORK = 40_000_000
-"""Elementary steps that the bound, and the kicks, may take; both need O(n³) a round."""
+"""Elementary steps, very roughly, that the bound (n³ a round) and the kicks (200 n² each) may take."""
 PRICE_ROUNDS = 150
 LONGEST_MOVED = 3
 """Longest segment that is moved elsewhere."""
@@ -77,13 +77,21 @@ def move_exists(kind: int, i: int, j: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def descend_positional(cost, position, order, slack):
-    """Apply improving moves, in place, until a round over all of them finds none."""
+def activate(active: np.ndarray, place: int) -> None:
+    """Mark a place and its neighbours."""
+    active[max(place - 1, 0) : place + 2] = True
+
+
+@njit(cache=True, nogil=True)
+def descend_positional(cost, position, order, active, slack):
+    """Apply improving moves with an end at an ``active`` place, in place, until a round over them finds none."""
     n = order.shape[0]
     for _ in range(20 * n):
-        improved = False
+        changed = np.zeros(n, np.bool_)
         for i in range(n):
             for j in range(i + 1, n):
+                if not (active[i] or active[j]):
+                    continue
                 before = window_cost(cost, position, order, i, j)
                 for kind in range(2 + 2 * LONGEST_MOVED):
                     if not move_exists(kind, i, j):
@@ -92,16 +100,18 @@ def descend_positional(cost, position, order, slack):
                     after = window_cost(cost, position, order, i, j)
                     if after < before - slack:
                         before = after
-                        improved = True
+                        activate(changed, i)
+                        activate(changed, j)
                     else:
                         undo_move(order, kind, i, j)
-        if not improved:
+        active[:] = changed
+        if not changed.any():
             return
 
 
 @njit(cache=True, nogil=True)
-def kick_positional(position, order, state):
-    """Swap three random pairs of tokens that may stand at each other's place."""
+def kick_positional(position, order, active, state):
+    """Swap three random pairs of tokens that may stand at each other's place; mark the places."""
     n = order.shape[0]
     swaps = 0
     for _ in range(20 * n):
@@ -109,6 +119,8 @@ def kick_positional(position, order, state):
         j = next_random(state, n)
         if i != j and position[order[i], j] < np.inf and position[order[j], i] < np.inf:
             order[i], order[j] = order[j], order[i]
+            activate(active, i)
+            activate(active, j)
             swaps += 1
             if swaps == 3:
                 return
@@ -198,12 +210,12 @@ def search_positional(cost, position, starts, kicks, seed, slack):
     best = np.empty(n, np.int64)
     for i in range(n):
         best[place_of[i]] = i
-    descend_positional(cost, position, best, slack)
+    descend_positional(cost, position, best, np.ones(n, np.bool_), slack)
     best_cost = order_cost(cost, position, best)
     for s in range(starts.shape[0]):
         order = starts[s].copy()
         if order_cost(cost, position, order) < np.inf:
-            descend_positional(cost, position, order, slack)
+            descend_positional(cost, position, order, np.ones(n, np.bool_), slack)
             found = order_cost(cost, position, order)
             if found < best_cost:
                 best_cost = found
@@ -211,12 +223,13 @@ def search_positional(cost, position, starts, kicks, seed, slack):
     bound = priced_bound(cost, position, best, slack)
     best_cost = order_cost(cost, position, best)
     state = random_state(seed)
-    for _ in range(min(kicks, WORK // n**3)):
+    active = np.zeros(n, np.bool_)
+    for _ in range(min(kicks, 1 + WORK // (200 * n**2))):
         if best_cost <= bound + slack:
             break
         order = best.copy()
-        kick_positional(position, order, state)
-        descend_positional(cost, position, order, slack)
+        kick_positional(position, order, active, state)
+        descend_positional(cost, position, order, active, slack)
         found = order_cost(cost, position, order)
         if found <= best_cost:
             best_cost = found
