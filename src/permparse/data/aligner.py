@@ -37,12 +37,13 @@ def align(
     targets: Sequence[Sequence[str]],
     *,
     threshold: float,
-    iterations: int = 10,
+    iterations: int = 100,
 ) -> list[list[Link]]:
     """Links with posterior ≥ `threshold` (χ), one list per example, sorted by position and token.
 
     Maximises Π_j Σ_i t(y_j | x_i) over the translation table t by EM, i ranging over the words and NULL,
-    from a uniform start. A word that stands twice in a sentence shares its posterior between its positions.
+    from a uniform start. Give it all tokens, also those that need no link: they keep
+    their words from claiming others. A word that stands twice in a sentence shares its posterior.
     Cost: O(Σ m·n) per iteration, all in vector operations.
     """
     if len(sources) != len(targets):
