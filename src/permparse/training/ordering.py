@@ -22,6 +22,9 @@ from permparse.training.recipe import Ordering
 from permparse.training.tagging import Tagged, same_multiset
 
 EVALUATION_BATCH = 64
+SEARCH_EFFORT = 300
+LARGE = 300
+"""Up to this many tokens the search for the best order takes full effort, then less as their square grows."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ class Ordered:
 def order_batch(scorer: JumpScorer, batch: ScorerBatch) -> tuple[JumpProblem, list[Ordered]]:
     """Score and decode one batch of multisets."""
     problem = scorer(batch)
-    decoded = decode(problem)
+    effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
+    decoded = decode(problem, nodes=effort, kicks=effort)
     sureness = [path_sureness(problem, b, d.order) for b, d in enumerate(decoded)]
     return problem, [
         Ordered(list(d.order), float(d.score), bool(d.proven_optimal), path, weakest)

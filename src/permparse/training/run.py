@@ -67,13 +67,19 @@ class RunSummary:
 
 def train(recipe: Recipe, folder: Path, resume: bool = False, quiet: bool = False) -> Parser:
     """Train both stages of a recipe in ``folder`` and return the parser, which is saved there too."""
-    recipe = _open_folder(recipe, folder, resume)
-    progress, log = Progress(quiet), RunLog(folder, recipe.tensorboard)
+    if resume:
+        recipe = saved_recipe(folder)
+    elif (folder / RECIPE_FILE).exists():
+        raise UserError(
+            f"{folder}: holds a run already; go on with it by --resume, or choose another with --output"
+        )
+    progress = Progress(quiet)
+    session = _Run(recipe, folder, progress, quiet)
     try:
-        return _Run(recipe, folder, progress, log, quiet).all_stages()
+        return session.all_stages()
     finally:
         progress.stop()
-        log.close()
+        session.log.close()
 
 
 def saved_recipe(folder: Path) -> Recipe:
@@ -84,32 +90,24 @@ def saved_recipe(folder: Path) -> Recipe:
     return Recipe.from_toml(path.read_text(encoding="utf-8"), str(path))
 
 
-def _open_folder(recipe: Recipe, folder: Path, resume: bool) -> Recipe:
-    if resume:
-        return saved_recipe(folder)
-    if (folder / RECIPE_FILE).exists():
-        raise UserError(
-            f"{folder}: holds a run already; go on with it by --resume, or choose another with --output"
-        )
-    write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
-    return recipe
-
-
 class _Run:
     """One training in one folder, stage after stage."""
 
-    def __init__(self, recipe: Recipe, folder: Path, progress: Progress, log: RunLog, quiet: bool) -> None:
-        self.recipe, self.folder, self.progress, self.log, self.quiet = recipe, folder, progress, log, quiet
+    def __init__(self, recipe: Recipe, folder: Path, progress: Progress, quiet: bool) -> None:
+        self.recipe, self.folder, self.progress, self.quiet = recipe, folder, progress, quiet
         self.task = task = get_task(recipe.task, **recipe.data.options)
         everything = load_split(task, "train", recipe)
         self.examples = [everything[i] for i in spread(len(everything), recipe.data.train_examples)]
         self.dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
         self.fingerprint = _fingerprint(self.examples, self.dev)
-        _require_same_data(folder, self.fingerprint)
         self.codec = Codec.build(task, self.examples, recipe.data)
         self.tagger, self.scorer = build_networks(recipe, self.codec)
+        # Only now, with data and settings found good, does the run begin to exist.
+        _require_same_data(folder, self.fingerprint)
+        write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
+        self.log = RunLog(folder, recipe.tensorboard)
         sizes = _parameters(self.tagger), _parameters(self.scorer)
-        log.write("start", task=task.name, seed=recipe.seed, examples=len(everything), data=self.fingerprint)
+        self.log.write("start", task=task.name, seed=recipe.seed, data=self.fingerprint)
         self.tell(
             f"[bold]{task.name}[/]: {len(self.examples):,} examples, {len(self.codec.words):,} words, "
             f"{len(self.codec.symbols):,} symbols, {sizes[0]:,} + {sizes[1]:,} parameters"

@@ -1,0 +1,31 @@
+"""What several test folders share: a small parser, trained once."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run on the doubling task, too short to be good."""
+    from permparse.training.recipe import load_recipe
+    from permparse.training.run import train
+
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    train(load_recipe("doubling", TINY), folder, quiet=True)
+    return folder
+
+
+TINY = [
+    "data.train_examples=96",
+    "stage1.epochs=2",
+    "stage2.epochs=1",
+    "stage1.evaluate_examples=10",
+    "stage2.evaluate_examples=10",
+    "tagger.encoder.hidden_size=16",
+    "tagger.encoder.embedding_size=16",
+    "scorer.encoder.hidden_size=16",
+    "scorer.encoder.embedding_size=16",
+    "tagger.ff_size=16",
+    "scorer.ff_size=16",
+]

@@ -1,0 +1,169 @@
+"""The command line: exit codes that mean something, one line for a mistake, never a traceback."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import TINY
+from permparse.cli import run
+from permparse.parser import Parser
+
+
+@pytest.fixture(autouse=True)
+def _in_scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("PERMPARSE_DATA", raising=False)
+
+
+def _mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line that a command prints about a mistake."""
+    capsys.readouterr()
+    assert run(arguments) == 2
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
+    return message
+
+
+def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("train", "evaluate", "parse", "data", "tasks", "bench", "demo"):
+        assert run([command, "--help"]) == 0
+        assert f"permparse {command}" in capsys.readouterr().out
+    assert run(["--version"]) == 0
+
+
+def test_a_mistake_gets_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    assert "did you mean 'doubling'" in _mistake(capsys, "train", "dubling")
+    assert "which recipe?" in _mistake(capsys, "train")
+    assert "did you mean 'lr'" in _mistake(capsys, "train", "doubling", "--set", "stage1.lrr=3")
+    assert "no task is called 'cog'" in _mistake(capsys, "train", "doubling", "--set", "task=cog")
+    assert "no run to resume" in _mistake(capsys, "train", "doubling", "--resume")
+    assert "does not exist" in _mistake(capsys, "train", "cogs", "--data", "nowhere")
+    assert "no such folder" in _mistake(capsys, "parse", "nowhere", "a b")
+    assert "no such folder" in _mistake(capsys, "evaluate", "nowhere")
+    assert "did you mean 'test'" in _mistake(capsys, "evaluate", str(tiny_run), "--split", "tset")
+    assert "holds a run already" in _mistake(capsys, "train", "doubling", "--output", str(tiny_run))
+    assert "did you mean 'cogs'" in _mistake(capsys, "data", "cgos")
+    assert "no option" in _mistake(capsys, "data", "doubling", "--set", "nope=1")
+
+
+def test_an_unknown_option_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", "--nonsense"]) == 2
+
+
+def test_an_internal_fault_exits_with_1_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(Parser, "load", fail)
+    monkeypatch.delenv("PERMPARSE_DEBUG", raising=False)
+    assert run(["parse", "x", "a"]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("internal error: RuntimeError: boom")
+    assert message.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a b\tc d\nno tab here\n", "line"),
+        (b"a b\tc\n\xff\xfe\td\n", "UTF-8"),
+        (b"", "mine.tsv"),
+        (b"a\t\n", "mine.tsv"),
+        (b"a\tb\tc\td\n", "mine.tsv"),
+    ],
+)
+def test_a_malformed_file_is_named(capsys: pytest.CaptureFixture[str], content: bytes, words: str) -> None:
+    Path("mine.tsv").write_bytes(content)
+    message = _mistake(capsys, "train", "tsv", "--set", "data.options.train=mine.tsv")
+    assert "mine.tsv" in message
+    assert words in message
+
+
+def test_tasks_and_data_speak_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tasks", "--json"]) == 0
+    assert "doubling" in json.loads(capsys.readouterr().out)["tasks"]
+    assert run(["data", "doubling", "--split", "dev", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["examples"] == 200
+    assert run(["tasks"]) == run(["tasks", "tsv"]) == run(["train", "--settings"]) == 0
+
+
+def test_a_written_split_can_be_trained_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "doubling", "--split", "length-3", "--output", "three.tsv"]) == 0
+    arguments = ["train", "tsv", "--quiet", "--json", "--set", "data.options.train=three.tsv"]
+    capsys.readouterr()
+    small = [item for item in TINY if not item.startswith("data.")]
+    assert run([*arguments, *(part for item in small for part in ("--set", item))]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["task"] == "tsv"
+    assert run(["evaluate", "runs/tsv", "--file", "three.tsv", "--limit", "5"]) == 0
+    assert Path("results/tsv-three.json").is_file()
+
+
+def test_parse_prints_one_line_a_sentence(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    assert run(["parse", str(tiny_run), "a b", "c d"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert run(["parse", str(tiny_run), "a b", "--json", "--n-best", "2"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["alternatives"]) == 2
+    assert run(["parse", str(tiny_run), "a b [red]", "--show"]) == 0
+    assert "[red]" in capsys.readouterr().out
+
+
+def test_bad_lines_of_stdin_do_not_stop_the_stream(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tiny_run: Path
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO("a b\n\n\ufeffb\nx\x00y\n😀\r\n".encode() + b"\xff\xfe\n" + b"a b"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert run(["parse", str(tiny_run)]) == 2
+    captured = capsys.readouterr()
+    lines = captured.out.split("\n")[:-1]
+    assert len(lines) == 7
+    assert lines[0] == lines[6] != ""
+    assert "line 2: the sentence is empty" in captured.err
+    assert "line 6: not UTF-8" in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_evaluate_writes_its_scores(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    command = ["evaluate", str(tiny_run), "--limit", "20", "--errors", "2"]
+    assert run(command) == 0
+    assert "wrong:" in capsys.readouterr().out
+    saved = json.loads(Path("results/tiny-test.json").read_text())
+    assert saved["total"]["examples"] == 20
+    assert set(saved["groups"]) == {"length"}
+    assert 0 <= saved["total"]["freq"] <= 1
+
+
+def test_a_killed_training_resumes_to_the_same_weights(tiny_run: Path) -> None:
+    recipe = [part for item in (*TINY, "checkpoint_seconds=0.01") for part in ("--set", item)]
+    command = [sys.executable, "-c", "from permparse.cli import main; main()", "train", "doubling"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [*command, *recipe, "-o", "killed"], env=environment, stderr=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while not Path("killed/stage1/manifest.json").exists() and time.monotonic() < until:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert run(["train", "doubling", "--resume", "-o", "killed", "--quiet"]) == 0
+    assert run(["train", "doubling", *recipe, "-o", "whole", "--quiet"]) == 0
+    for name in ("tagger", "scorer"):
+        weights = [next(Path(run_, "parser").glob(f"{name}-*")).read_bytes() for run_ in ("killed", "whole")]
+        assert weights[0] == weights[1]
+
+
+def test_resuming_takes_no_other_settings(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    message = _mistake(capsys, "train", "--resume", "-o", str(tiny_run), "--set", "seed=3")
+    assert "--resume goes on with the recipe of the run" in message
