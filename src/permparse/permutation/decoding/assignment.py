@@ -81,9 +81,7 @@ def augment(
 
 
 @njit(cache=True, nogil=True)
-def solve_assignment(
-    cost: np.ndarray, column_of: np.ndarray, row_of: np.ndarray, u: np.ndarray, v: np.ndarray
-) -> bool:
+def solve_assignment(cost: np.ndarray, column_of: np.ndarray, row_of: np.ndarray, u: np.ndarray, v: np.ndarray) -> bool:
     """Minimise ``Σ_i cost[i, column_of[i]]`` over permutations; infinite entries are excluded. O(n³), usually
     O(n²).
 

@@ -47,9 +47,7 @@ def offer(tours: np.ndarray, costs: np.ndarray, successor: np.ndarray, cost: flo
 
 
 @njit(cache=True, nogil=True)
-def branching_cycle(
-    successor: np.ndarray, included: np.ndarray, label: np.ndarray, cycles: int
-) -> np.ndarray:
+def branching_cycle(successor: np.ndarray, included: np.ndarray, label: np.ndarray, cycles: int) -> np.ndarray:
     """The nodes, in the order of the cycle, with a free arc on the cycle that has the fewest of them."""
     m = successor.shape[0]
     free = np.zeros(cycles, np.int64)

@@ -28,7 +28,7 @@ from permparse.permutation.problem import JumpProblem
 Method = Literal["search", "hungarian", "exact", "prove"]
 
 QUICK_SIZE = 12
-"""Up to here, dynamic programming over subsets takes about a millisecond."""
+"""Up to here, dynamic programming over subsets takes a few milliseconds."""
 LARGEST_TABLE = 18
 """Up to here, its table fits into 60 MB."""
 
@@ -57,8 +57,9 @@ def decode(
       stopping as soon as the order is proven optimal: about a millisecond, and nearly always proven if the
       scores are not symmetric.
     - ``hungarian``: the paper's rounding of ``log_u``, nothing else.
-    - ``exact``: dynamic programming up to 12 tokens, then as ``search`` with many nodes. ``proven_optimal``
-      tells whether they sufficed. With position scores or ``allowed``: up to 18 tokens.
+    - ``exact``: as ``search`` with many nodes, and where they prove nothing, dynamic programming up to 18
+      tokens. Beyond 18, ``proven_optimal`` tells whether the nodes sufficed; with position scores or
+      ``allowed``, more tokens are refused.
     - ``prove``: as ``search``, and where that proves nothing, OR-Tools CP-SAT for up to ``seconds`` per
       example, to a precision of 1e-9 of the range of scores per token. Not with position scores or
       ``allowed``.
@@ -73,9 +74,7 @@ def decode(
     if method not in get_args(Method):
         raise ValueError(f"method: expected one of {', '.join(get_args(Method))}, got {method!r}")
     if method == "hungarian" and log_u is None:
-        raise ValueError(
-            "log_u: method 'hungarian' rounds a solution; pass BregmanSolver().solve(problem).log_u"
-        )
+        raise ValueError("log_u: method 'hungarian' rounds a solution; pass BregmanSolver().solve(problem).log_u")
     if log_u is not None and tuple(log_u.shape) != tuple(problem.jump.shape):
         raise ValueError(f"log_u: expected shape {list(problem.jump.shape)}, got {list(log_u.shape)}")
     found = instances(problem)
@@ -120,9 +119,7 @@ def in_parallel(solve: Callable[[Item], Result], jobs: Sequence[Item], threads: 
         return list(pool.map(solve, jobs))
 
 
-def search(
-    instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seed: int
-) -> Decoded:
+def search(instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seed: int) -> Decoded:
     """Local search and a bound for one example of at least one token."""
     rounds = 300 if kicks is None else kicks
     stacked = np.array(starts, dtype=np.int64).reshape(len(starts), instance.size)
@@ -138,12 +135,8 @@ def search(
     return instance.decoded(order, max(bound, relaxed_bound(instance)))
 
 
-def solve_exactly(
-    instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seed: int
-) -> Decoded:
+def solve_exactly(instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seed: int) -> Decoded:
     """The best order of one example if the limits allow; its ``proven_optimal`` says so."""
-    if instance.size <= QUICK_SIZE:
-        return solve_small(instance)
     if instance.position is not None and instance.size > LARGEST_TABLE:
         raise ValueError(
             f"example {instance.index}: method 'exact' takes position scores and allowed up to "

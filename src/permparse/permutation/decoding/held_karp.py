@@ -39,19 +39,18 @@ def held_karp(cost: np.ndarray, position: np.ndarray, k: int) -> np.ndarray:
                 if (subset >> token) & 1:
                     continue
                 step = cost[last, token] + position[token, size]
-                target = best[subset | (1 << token), token]
-                source = origin[subset | (1 << token), token]
+                grown = subset | (1 << token)
                 for r in range(k):
                     value = best[subset, last, r] + step
-                    if not value < target[k - 1]:
+                    if not value < best[grown, token, k - 1]:
                         break
                     at = k - 1
-                    while at > 0 and target[at - 1] > value:
-                        target[at] = target[at - 1]
-                        source[at] = source[at - 1]
+                    while at > 0 and best[grown, token, at - 1] > value:
+                        best[grown, token, at] = best[grown, token, at - 1]
+                        origin[grown, token, at] = origin[grown, token, at - 1]
                         at -= 1
-                    target[at] = value
-                    source[at] = last * k + r
+                    best[grown, token, at] = value
+                    origin[grown, token, at] = last * k + r
     finals = np.empty(n * k)
     for last in range(n):
         for r in range(k):

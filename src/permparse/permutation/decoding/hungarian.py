@@ -14,9 +14,7 @@ from torch import Tensor
 from permparse.permutation.decoding.assignment import best_assignment
 
 
-def round_permutation(
-    log_u: Tensor, lengths: Tensor | None = None, allowed: Tensor | None = None
-) -> list[list[int]]:
+def round_permutation(log_u: Tensor, lengths: Tensor | None = None, allowed: Tensor | None = None) -> list[list[int]]:
     """For every example, the order that maximises ``Σ_j log_u[order[j], j]``.
 
     Cells of -inf are used only if there is no other way, cells that are not ``allowed`` never. O(n³).
@@ -41,9 +39,7 @@ def round_permutation(
         if len(place_of) < n:
             place_of = best_assignment(_with_impossible_cells_last(cost, excluded))
         if len(place_of) < n:
-            raise ValueError(
-                f"allowed[{b}]: expected at least one possible order of the {n} tokens, got none"
-            )
+            raise ValueError(f"allowed[{b}]: expected at least one possible order of the {n} tokens, got none")
         orders.append(np.argsort(place_of).tolist())
     return orders
 

@@ -76,12 +76,8 @@ def instances(problem: JumpProblem) -> list[Instance]:
         if allowed is not None and not allowed[b, :n, :n].all():
             place = np.where(allowed[b, :n, :n], 0.0 if place is None else place, np.inf)
             if len(best_assignment(place)) < n:
-                raise ValueError(
-                    f"allowed[{b}]: expected at least one possible order of the {n} tokens, got none"
-                )
-        found.append(
-            Instance(b, tour_costs(start[b, :n], np.ascontiguousarray(jump[b, :n, :n]), end[b, :n]), place)
-        )
+                raise ValueError(f"allowed[{b}]: expected at least one possible order of the {n} tokens, got none")
+        found.append(Instance(b, tour_costs(start[b, :n], np.ascontiguousarray(jump[b, :n, :n]), end[b, :n]), place))
     return found
 
 
@@ -94,8 +90,7 @@ def checked_orders(orders: Sequence[Sequence[int]], found: Sequence[Instance], n
         array = np.asarray(order, dtype=np.int64).reshape(-1)
         if not np.array_equal(np.sort(array), np.arange(instance.size)):
             raise ValueError(
-                f"{name}[{instance.index}]: expected a permutation of 0..{instance.size - 1}, "
-                f"got {list(order)}"
+                f"{name}[{instance.index}]: expected a permutation of 0..{instance.size - 1}, got {list(order)}"
             )
         arrays.append(array)
     return arrays

@@ -63,9 +63,7 @@ def _rank(instance: Instance, k: int, nodes: int, seed: int) -> list[Decoded]:
     if costs[-1] > bound + instance.slack:
         offer_nearby(instance.cost, instance.position_or_zero, orders, costs)
     return [
-        instance.decoded(order, min(cost, bound))
-        for order, cost in zip(orders, costs, strict=True)
-        if cost < np.inf
+        instance.decoded(order, min(cost, bound)) for order, cost in zip(orders, costs, strict=True) if cost < np.inf
     ]
 
 
@@ -77,9 +75,7 @@ def _rank_by_table(instance: Instance, k: int) -> list[Decoded]:
     return ranked
 
 
-def _rank_by_branching(
-    instance: Instance, best: Decoded, k: int, nodes: int
-) -> tuple[Integers, Floats, float]:
+def _rank_by_branching(instance: Instance, best: Decoded, k: int, nodes: int) -> tuple[Integers, Floats, float]:
     """Orders [k, n], their costs (infinite where there is none) and a lower bound on the cost of all other
     orders.
     """
