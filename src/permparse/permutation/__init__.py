@@ -1,5 +1,22 @@
-"""The relaxed jump permutation: a layer that orders tokens, usable alone (torch, numpy, scipy and numba only)."""
+"""The relaxed jump permutation: a layer that orders tokens, usable alone.
 
+Needs torch, numpy, scipy and numba only, and knows nothing of words or models.
+"""
+
+from permparse.permutation.layer import JumpPermutation, RelaxedPermutation, relaxed_permutation
+from permparse.permutation.loss import permutation_loss
 from permparse.permutation.problem import JumpProblem
+from permparse.permutation.solution import Solution
+from permparse.permutation.solver import BregmanSolver
+from permparse.permutation.temperature import Temperature
 
-__all__ = ["JumpProblem"]
+__all__ = [
+    "BregmanSolver",
+    "JumpPermutation",
+    "JumpProblem",
+    "RelaxedPermutation",
+    "Solution",
+    "Temperature",
+    "permutation_loss",
+    "relaxed_permutation",
+]

@@ -1,7 +1,7 @@
 """A batch of jump problems: which order of n tokens has the best start, jump and end scores (equation 4 of the paper).
 
-The problem only states scores; `permparse.permutation.BregmanSolver` relaxes it, `permparse.permutation.decode` solves it.
-"""
+The problem only states scores; `permparse.permutation.BregmanSolver` relaxes it, `permparse.permutation.decode` solves
+it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ class JumpProblem:
 
     for every example of a batch. Entries beyond an example's length are never read.
 
-    Shapes: ``start`` and ``end`` [B, N]; ``jump`` [B, N, N], where ``jump[b, k, i]`` scores i directly following k and the
-    diagonal is ignored; ``lengths`` [B] (all N if omitted); ``allowed`` [B, N, N] boolean, token i may stand at position j
-    (everywhere if omitted); ``position`` [B, N, N], an optional score of token i at position j.
-    """
+    Shapes: ``start`` and ``end`` [B, N]; ``jump`` [B, N, N], where ``jump[b, k, i]`` scores i directly following k and
+    the diagonal is ignored; ``lengths`` [B] (all N if omitted); ``allowed`` [B, N, N] boolean, token i may stand at
+    position j (everywhere if omitted); ``position`` [B, N, N], an optional score of token i at position j."""
 
     start: Tensor
     jump: Tensor
@@ -73,9 +72,7 @@ class JumpProblem:
             if bool(bad.any()):
                 where = bad.nonzero()[0].tolist()
                 value = tensor[tuple(where)].item()
-                raise ValueError(
-                    f"{name}{where}: expected a finite score, got {value}; use `allowed` to exclude cells"
-                )
+                raise ValueError(f"{name}{where}: expected a finite score, got {value}; use `allowed` to exclude cells")
 
     @property
     def batch_size(self) -> int:
@@ -102,7 +99,8 @@ class JumpProblem:
         return replace(self, allowed=allowed)
 
     def score(self, order: Tensor | Sequence[Sequence[int]]) -> Tensor:
-        """The score of one order per example: ``order[b, j]`` is the token at position j; entries beyond the length are ignored.
+        """The score of one order per example: ``order[b, j]`` is the token at position j; entries beyond the length
+        are ignored.
 
         Differentiable in the scores. *Shape:* [B].
         """

@@ -1,0 +1,76 @@
+"""U* as a layer inside other networks: differentiable by unrolling the sweeps or implicitly at the solution."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from permparse.permutation._batched import solve_batched
+from permparse.permutation._implicit import sensitivity
+from permparse.permutation.problem import JumpProblem
+from permparse.permutation.solver import BregmanSolver
+
+GradientStrategy = Literal["implicit", "unrolled"]
+
+
+class RelaxedPermutation(NamedTuple):
+    """``u`` [B, i, j]: weight of token i at position j. ``jump_marginals`` [B, k, i]: weight of i directly following
+    k."""
+
+    u: Tensor
+    jump_marginals: Tensor
+    converged: Tensor
+
+
+class _Implicit(torch.autograd.Function):
+    """Solve without a graph; in the backward pass, differentiate the optimality conditions."""
+
+    @staticmethod
+    def forward(ctx, start, jump, end, position, problem: JumpProblem, solver: BregmanSolver):
+        solution = solver.solve(problem)
+        ctx.solution = solution
+        ctx.mark_non_differentiable(solution.converged)
+        return solution.u, solution.jump_marginals, solution.converged
+
+    @staticmethod
+    def backward(ctx, *upstream):
+        grad_u, grad_marginals, _ = upstream
+        needs_position = ctx.needs_input_grad[3]
+        start, jump, end, position = sensitivity(ctx.solution, grad_u, grad_marginals)
+        return start, jump, end, position if needs_position else None, None, None
+
+
+def relaxed_permutation(
+    problem: JumpProblem, solver: BregmanSolver | None = None, gradient: GradientStrategy = "implicit"
+) -> RelaxedPermutation:
+    """The solution of the relaxed problem (see `BregmanSolver`), differentiable in the scores.
+
+    ``gradient="implicit"``: exact at convergence; the forward pass keeps nothing, the backward pass solves one linear
+    system per example and holds W, O(n³). ``"unrolled"``: automatic differentiation through the sweeps that were made,
+    as the paper describes it; O(n²) memory for each sweep. For training towards known orders use `permutation_loss`
+    instead."""
+    solver = solver or BregmanSolver()
+    if gradient == "implicit":
+        inputs = (problem.start, problem.jump, problem.end, problem.position)
+        return RelaxedPermutation(*_Implicit.apply(*inputs, problem, solver))
+    if gradient == "unrolled":
+        solution = solve_batched(problem, solver.temperatures(problem), solver.tolerance, solver.max_sweeps)
+        return RelaxedPermutation(solution.u, solution.jump_marginals, solution.converged)
+    raise ValueError(f"gradient: expected implicit or unrolled, got {gradient!r}")
+
+
+class JumpPermutation(nn.Module):
+    """`relaxed_permutation` as a module without weights: scores in, a doubly stochastic matrix out."""
+
+    def __init__(self, solver: BregmanSolver | None = None, gradient: GradientStrategy = "implicit") -> None:
+        super().__init__()
+        self.solver = solver or BregmanSolver()
+        self.gradient: GradientStrategy = gradient
+
+    def forward(self, problem: JumpProblem) -> RelaxedPermutation:
+        return relaxed_permutation(problem, self.solver, self.gradient)
+
+    def extra_repr(self) -> str:
+        return f"solver={self.solver}, gradient={self.gradient!r}"
