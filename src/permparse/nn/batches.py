@@ -124,9 +124,7 @@ def tagger_batch(examples: Sequence[TaggerExample]) -> TaggerBatch:
     with_features = bool(examples) and examples[0].features is not None
     features = [e.features for e in examples if e.features is not None] if with_features else None
     width = max((e.positions.shape[1] for e in examples), default=0)
-    positions = [
-        np.pad(e.positions, ((0, 0), (0, width - e.positions.shape[1])), constant_values=-1) for e in examples
-    ]
+    positions = [np.pad(e.positions, ((0, 0), (0, width - e.positions.shape[1])), constant_values=-1) for e in examples]
     return TaggerBatch(
         source=source_batch([e.source for e in examples], features),
         cells=_with_example([e.cells for e in examples], 3),

@@ -78,9 +78,7 @@ class GeometricLayer(nn.Module):
         self.direction = nn.Linear(size, 2 * heads)
         self.output = nn.Linear(size, size)
         self.ff_norm = nn.LayerNorm(size)
-        self.ff = nn.Sequential(
-            nn.Linear(size, 2 * size), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * size, size)
-        )
+        self.ff = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * size, size))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, inside: Tensor) -> Tensor:

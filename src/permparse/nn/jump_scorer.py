@@ -54,9 +54,7 @@ class JumpScorer(nn.Module):
             nn.Linear(config.ff_size, config.ff_size),
             nn.LayerNorm(config.ff_size),
         )
-        self.ends = nn.Sequential(
-            nn.Linear(config.ff_size, config.ff_size), nn.GELU(), nn.Linear(config.ff_size, 2)
-        )
+        self.ends = nn.Sequential(nn.Linear(config.ff_size, config.ff_size), nn.GELU(), nn.Linear(config.ff_size, 2))
         self.jump = LowRankPairs(config.ff_size, config.jump_size)
         self.direction = nn.Linear(config.ff_size, 2)
         self.distance = nn.Linear(config.ff_size, 2 * DISTANCE_BUCKETS) if config.distance else None
@@ -82,11 +80,7 @@ class JumpScorer(nn.Module):
         if self.distance is not None:
             bucket = distance_bucket(batch.source_index)
             leaving, arriving = self.distance(tokens).split(DISTANCE_BUCKETS, -1)
-            scores = (
-                scores
-                + leaving.gather(2, bucket)
-                + arriving.gather(2, bucket.transpose(1, 2)).transpose(1, 2)
-            )
+            scores = scores + leaving.gather(2, bucket) + arriving.gather(2, bucket.transpose(1, 2)).transpose(1, 2)
         scores = self.saturate(scores)
         inside = torch.arange(tokens.shape[1], device=tokens.device) < batch.lengths[:, None]
         if self.config.geometric:

@@ -15,6 +15,11 @@ from permparse.nn.config import EncoderConfig
 from permparse.nn.encoders import build_encoder
 
 
+EMBEDDING_SCALE = 0.1
+"""Standard deviation of untrained embeddings. At 1, the usual one, words hardly move from their random places
+within a few epochs, so that words of a kind never come together and rare ones are tagged worse."""
+
+
 class SourceNetwork(nn.Module):
     """Word embedding (learned, or starting from given ``vectors``), further categorical features, encoder."""
 
@@ -27,7 +32,7 @@ class SourceNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.words = nn.Embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
+        self.words = _embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
         if vectors is not None:
             if tuple(vectors.shape) != (vocabulary_size, config.embedding_size):
                 expected = [vocabulary_size, config.embedding_size]
@@ -35,7 +40,7 @@ class SourceNetwork(nn.Module):
             with torch.no_grad():
                 self.words.weight.copy_(vectors)
             self.words.weight.requires_grad_(not config.freeze_vectors)
-        self.features = nn.ModuleList(nn.Embedding(size, config.embedding_size) for size in feature_sizes)
+        self.features = nn.ModuleList(_embedding(size, config.embedding_size) for size in feature_sizes)
         same = config.embedding_size == config.hidden_size
         self.project = nn.Identity() if same else nn.Linear(config.embedding_size, config.hidden_size)
         self.dropout = nn.Dropout(config.dropout)
@@ -59,3 +64,10 @@ class SourceNetwork(nn.Module):
         embedded = self.project(self.dropout(embedded))
         states = self.encoder(embedded, source.lengths)
         return states + embedded if self.config.static else states
+
+
+def _embedding(count: int, size: int, padding_idx: int | None = None) -> nn.Embedding:
+    embedding = nn.Embedding(count, size, padding_idx)
+    with torch.no_grad():
+        embedding.weight.mul_(EMBEDDING_SCALE)
+    return embedding

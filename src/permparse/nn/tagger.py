@@ -1,8 +1,6 @@
-"""Stage 1: every word gets a multiset of output symbols (section 3 of the paper), trained by exact marginal
-likelihood.
+"""Stage 1: every word gets a multiset of output symbols (section 3 of the paper), trained by exact likelihood.
 
-Only the types of the gold output go through the count recursion; for all others P(total = 0) is a product
-over positions.
+Only the types of the gold output go through the count recursion; every other P(total = 0) is a plain product.
 """
 
 from __future__ import annotations
@@ -20,10 +18,13 @@ from permparse.nn.config import TaggerConfig
 from permparse.nn.source import SourceNetwork
 
 
+FIRST_LOGIT = -3.0
+"""Bias of the untrained logits: nearly all counts are zero, and need not be learned to be."""
+
+
 @dataclass(frozen=True)
 class TaggerPrediction:
-    """The most likely counts, each cell for itself. *Shape:* ``counts`` [B, m, V] (int64), ``log_prob``
-    [B]."""
+    """Each cell's most likely count. *Shape:* ``counts`` [B, m, V] (int64), ``log_prob`` [B]."""
 
     counts: Tensor
     log_prob: Tensor
@@ -53,6 +54,7 @@ class MultisetTagger(nn.Module):
             nn.Linear(self.source.state_size, config.ff_size), nn.GELU(), nn.Dropout(config.ff_dropout)
         )
         self.logits = nn.Linear(config.ff_size, symbol_count * config.max_count)
+        nn.init.constant_(self.logits.bias, FIRST_LOGIT)
 
     @property
     def state_size(self) -> int:
@@ -96,9 +98,7 @@ class MultisetTagger(nn.Module):
         counts = torch.zeros((examples, size, self.symbol_count), dtype=torch.int64, device=logits.device)
         example, position, symbol, total = batch.cells.unbind(1)
         if bool((total > self.config.max_count).any()):
-            raise ValueError(
-                f"total {int(total.max())}: expected at most {self.config.max_count} from one position"
-            )
+            raise ValueError(f"total {int(total.max())}: expected at most {self.config.max_count} from one position")
         counts[example, position, symbol] = total
         found = most_likely_counts(_group_weights(logits, batch), batch.shared[:, 2])
         group, slot = (batch.positions >= 0).nonzero(as_tuple=True)
@@ -145,11 +145,6 @@ def _hint_log_probability(logits: Tensor, normalisers: Tensor, hints: Tensor) ->
     """Σ log P(z_iv ≥ l) of each example. *Shape:* logits [B, m, K, V], hints [H, 4] -> [B]."""
     example, position, symbol, copies = hints.unbind(1)
     choices = logits[example, position, :, symbol]  # [H, K]
-    enough = (
-        torch.arange(1, choices.shape[1] + 1, device=hints.device)
-        >= copies.clamp(max=choices.shape[1])[:, None]
-    )
-    at_least = (
-        choices.masked_fill(~enough, float("-inf")).logsumexp(-1) - normalisers[example, position, symbol]
-    )
+    enough = torch.arange(1, choices.shape[1] + 1, device=hints.device) >= copies.clamp(max=choices.shape[1])[:, None]
+    at_least = choices.masked_fill(~enough, float("-inf")).logsumexp(-1) - normalisers[example, position, symbol]
     return logits.new_zeros(logits.shape[0]).index_add(0, example, at_least)
