@@ -145,7 +145,5 @@ def _ordinary_tokens(
     lexical = {looked_up[word] for word in example.source}
     tokens = (lexicon.canonical(token) for token in example.target)
     return [
-        t
-        for t in tokens
-        if t not in lexical and not (variables and t.isdecimal() and int(t) < len(example.source))
+        t for t in tokens if t not in lexical and not (variables and t.isdecimal() and int(t) < len(example.source))
     ]

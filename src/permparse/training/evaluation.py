@@ -74,9 +74,7 @@ class Evaluation:
     recipe: str = ""
 
 
-def judge(
-    parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None
-) -> list[Outcome]:
+def judge(parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> list[Outcome]:
     """Parse every example and compare with gold."""
     task, codec = parser.codec.task, parser.codec
     parses = parser.parse_words(
@@ -158,9 +156,7 @@ def error_kind(parser: Parser, outcome: Outcome) -> ErrorKind:
     return "search" if best_gold > outcome.parse.score + 1e-6 else "model"
 
 
-def _allowed(
-    codec: Codec, source: EncodedSource, gold: Sequence[str], multiset: CanonicalMultiset
-) -> torch.Tensor:
+def _allowed(codec: Codec, source: EncodedSource, gold: Sequence[str], multiset: CanonicalMultiset) -> torch.Tensor:
     data = ordering_data(codec, [source], [gold], [multiset])
     return allowed_from_types(data.token_types, data.target_types)
 

@@ -216,9 +216,7 @@ class Trainer:
         if last or (epoch + 1) % settings.evaluate_every == 0:
             progress.note("evaluating")
             scores = self._evaluate()
-        position = replace(
-            position, epoch=epoch + 1, batch=0, loss_sum=0.0, examples=0, right=0.0, decisions=0.0
-        )
+        position = replace(position, epoch=epoch + 1, batch=0, loss_sum=0.0, examples=0, right=0.0, decisions=0.0)
         if scores is not None:
             better = scores.main > position.best_score
             waited = 0 if better else position.evaluations_since_best + 1

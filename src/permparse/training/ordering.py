@@ -4,7 +4,7 @@ multisets in order."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -151,6 +151,13 @@ def multiset_batch(
     )
 
 
+def bounded(problem: JumpProblem, limit: float) -> JumpProblem:
+    """The problem with its scores x replaced by limit·tanh(x/limit): the same where it matters, within
+    ±limit."""
+    start, jump, end = (limit * torch.tanh(x / limit) for x in (problem.start, problem.jump, problem.end))
+    return replace(problem, start=start, jump=jump, end=end)
+
+
 def make_solver(settings: Ordering) -> BregmanSolver:
     """The solver of the training loss."""
     return BregmanSolver(
@@ -190,9 +197,8 @@ class OrderingStage(Stage):
     def step(self, batch: np.ndarray, epoch: int) -> StepResult:
         data = self._data
         problem = self._scorer(multiset_batch(data.sources, data.multisets, batch.tolist()))
-        allowed = allowed_from_types(
-            [data.token_types[i] for i in batch], [data.target_types[i] for i in batch]
-        )
+        problem = bounded(problem, self._settings.score_limit)
+        allowed = allowed_from_types([data.token_types[i] for i in batch], [data.target_types[i] for i in batch])
         losses = permutation_loss(problem, allowed, self._solver)
         # Per token: long examples weigh more, as every one of their jumps counts.
         loss = losses.sum() / sum(self._lengths[i] for i in batch)
@@ -202,8 +208,7 @@ class OrderingStage(Stage):
     def evaluate(self) -> Scores:
         ordered = order(self._scorer, self._judged, self._tagged)
         right = [
-            [t.tokens[i] for i in o.order] == gold
-            for t, o, gold in zip(self._tagged, ordered, self._gold, strict=True)
+            [t.tokens[i] for i in o.order] == gold for t, o, gold in zip(self._tagged, ordered, self._gold, strict=True)
         ]
         freq = [same_multiset(t.tokens, gold) for t, gold in zip(self._tagged, self._gold, strict=True)]
         seq = sum(right) / max(1, len(right))

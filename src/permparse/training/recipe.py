@@ -82,10 +82,13 @@ class Ordering(Optimisation):
     """Scale of the entropy weight τ = temperature · (log n)^-temperature_power."""
     temperature_power: float = Field(default=1.0, ge=0)
     """Power of log n in the entropy weight: 1 in the paper, 2 in its reference implementation."""
-    tolerance: float = Field(default=1e-5, gt=0)
-    """The solver stops when the constraints hold to this residual."""
-    max_sweeps: int = Field(default=300, ge=1)
+    tolerance: float = Field(default=1e-3, gt=0)
+    """The solver stops when the constraints hold to this residual; a smaller one costs time and changes
+    little."""
+    max_sweeps: int = Field(default=150, ge=1)
     """The solver stops after this many sweeps over the constraints at the latest."""
+    score_limit: float = Field(default=50.0, gt=0)
+    """Scores x enter the loss as s·tanh(x/s): beyond, the solver would have to leave its fast arithmetic."""
 
 
 class Data(Section):
@@ -164,9 +167,7 @@ def load_recipe(name: str, overrides: Iterable[str] = ()) -> Recipe:
     if not path.is_file():
         if path.suffix == ".toml" or len(path.parts) > 1:
             raise UserError(f"{path}: no such recipe file")
-        raise UserError(
-            f"no recipe {name!r}: {nearest(name, recipe_names())} (or give the path of a .toml file)"
-        )
+        raise UserError(f"no recipe {name!r}: {nearest(name, recipe_names())} (or give the path of a .toml file)")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -187,9 +188,7 @@ def documentation(section: type[BaseModel] = Recipe, prefix: str = "") -> list[t
     return rows
 
 
-def _require_known_keys(
-    table: Mapping[str, object], section: type[BaseModel], where: str, prefix: str = ""
-) -> None:
+def _require_known_keys(table: Mapping[str, object], section: type[BaseModel], where: str, prefix: str = "") -> None:
     for key, value in table.items():
         field = section.model_fields.get(key)
         if field is None:

@@ -70,9 +70,7 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, quiet: bool = Fals
     if resume:
         recipe = saved_recipe(folder)
     elif (folder / RECIPE_FILE).exists():
-        raise UserError(
-            f"{folder}: holds a run already; go on with it by --resume, or choose another with --output"
-        )
+        raise UserError(f"{folder}: holds a run already; go on with it by --resume, or choose another with --output")
     progress = Progress(quiet)
     session = _Run(recipe, folder, progress, quiet)
     try:
@@ -157,9 +155,7 @@ class _Run:
         lost = sum(not same_multiset(t.tokens, gold) for t, gold in zip(free, data.targets, strict=True))
         multisets = annotate(self.tagger, data)
         self.tell(f"annotated {len(multisets):,} examples (the paper would drop {lost:,} of them)")
-        self.log.write(
-            "annotated", examples=len(multisets), paper_would_drop=lost, left_out=len(data.left_out)
-        )
+        self.log.write("annotated", examples=len(multisets), paper_would_drop=lost, left_out=len(data.left_out))
         return multisets, lost
 
     def _summarise(self, data: TaggingData, would_drop: int, tagging: Position, ordering: Position) -> None:
@@ -229,9 +225,7 @@ def _require_same_data(folder: Path, fingerprint: str) -> None:
     if path.is_file():
         known = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
         if known != fingerprint:
-            raise UserError(
-                f"{folder}: the training or dev data has changed since this run began; start a new run"
-            )
+            raise UserError(f"{folder}: the training or dev data has changed since this run began; start a new run")
     else:
         write_atomically(path, json.dumps({"fingerprint": fingerprint}).encode())
 

@@ -126,9 +126,7 @@ def load_weights(module: torch.nn.Module, tensors: Mapping[str, Tensor], where: 
     expected = module.state_dict()
     for name in sorted(expected.keys() | tensors.keys()):
         if name not in tensors or name not in expected:
-            raise UserError(
-                f"{where}: {'no weights for' if name in expected else 'unexpected weights'} {name!r}"
-            )
+            raise UserError(f"{where}: {'no weights for' if name in expected else 'unexpected weights'} {name!r}")
         wanted, found = list(expected[name].shape), list(tensors[name].shape)
         if wanted != found:
             raise UserError(f"{where}: {name!r}: expected shape {wanted}, got {found}")

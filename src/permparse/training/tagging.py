@@ -39,9 +39,7 @@ class TaggingData:
     left_out: list[tuple[int, str]]
 
 
-def encode_training_data(
-    codec: Codec, examples: Sequence[Example], settings: Tagging, max_count: int
-) -> TaggingData:
+def encode_training_data(codec: Codec, examples: Sequence[Example], settings: Tagging, max_count: int) -> TaggingData:
     """Encode sources, gold groups and alignment hints of the training examples."""
     symbols = {codec.symbols.token(i): i for i in range(FIRST_TYPE, len(codec.symbols))}
     sources, targets, grouped, left_out = [], [], [], []
@@ -58,8 +56,7 @@ def encode_training_data(
         grouped.append(gold.groups)
     hints = alignment_hints(codec, sources, targets, grouped, symbols, settings)
     encoded = [
-        TaggerExample.build(s.ids.tolist(), g, h, s.features)
-        for s, g, h in zip(sources, grouped, hints, strict=True)
+        TaggerExample.build(s.ids.tolist(), g, h, s.features) for s, g, h in zip(sources, grouped, hints, strict=True)
     ]
     return TaggingData(sources, targets, encoded, left_out)
 
