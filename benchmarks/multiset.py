@@ -49,9 +49,7 @@ def cogs_batches(folder: Path) -> tuple[list[TaggerBatch], int]:
     for start in np.linspace(0, len(examples) - BATCH, BATCHES).astype(int):
         chosen = range(start, start + BATCH)
         sizes = [len(examples[i].source) for i in chosen]
-        groups = [
-            target_groups(targets[i], [None] * m, symbols).groups for i, m in zip(chosen, sizes, strict=True)
-        ]
+        groups = [target_groups(targets[i], [None] * m, symbols).groups for i, m in zip(chosen, sizes, strict=True)]
         batches.append(_batch(sizes, groups))
     return batches, FIRST_TYPE + len(types)
 
@@ -66,9 +64,7 @@ def random_batches(symbols: int = 670) -> tuple[list[TaggerBatch], int]:
         for _ in range(BATCH):
             types = random.choice(np.arange(FIRST_TYPE, symbols), random.integers(3, 10), replace=False)
             totals = random.integers(1, 4, len(types))
-            groups.append(
-                [Group(int(v), int(t), tuple(range(size))) for v, t in zip(types, totals, strict=True)]
-            )
+            groups.append([Group(int(v), int(t), tuple(range(size))) for v, t in zip(types, totals, strict=True)])
         batches.append(_batch([size] * BATCH, groups))
     return batches, symbols
 
@@ -88,9 +84,7 @@ def milliseconds(loss: Callable[[Tensor, TaggerBatch], Tensor], logits: Tensor, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder that holds cogs/train.tsv")
     parser.add_argument("--output", type=Path, default=Path("results/bench_multiset.json"))
     arguments = parser.parse_args()

@@ -4,9 +4,7 @@ SYMBOLS = {"agent": 2, "*": 3, "Emma": 4}
 
 
 def test_every_kind_of_token_has_its_group():
-    found = target_groups(
-        ["*", "cat", "1", "see", "agent", "2", "1"], [None, "cat", "see"], SYMBOLS, variables=True
-    )
+    found = target_groups(["*", "cat", "1", "see", "agent", "2", "1"], [None, "cat", "see"], SYMBOLS, variables=True)
     assert set(found.groups) == {
         Group(3, 1, (0, 1, 2)),
         Group(LEX, 1, (1,)),

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multiset.oracles import enumerated_n_best
+from multiset.oracles_multiset import enumerated_n_best
 from permparse.multiset import n_best_counts
 
 

@@ -3,15 +3,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multiset.oracles import enumerated_best_log_prob, enumerated_log_total_probability
+from multiset.oracles_multiset import enumerated_best_log_prob, enumerated_log_total_probability
 from permparse.multiset import log_total_probability, most_likely_counts
 
 INF = float("inf")
 
 
-def random_log_probs(
-    seed: int, groups: int, positions: int, max_count: int, scale: float = 2.0
-) -> torch.Tensor:
+def random_log_probs(seed: int, groups: int, positions: int, max_count: int, scale: float = 2.0) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
     shape = (groups, positions, max_count + 1)
     return (scale * torch.randn(shape, generator=generator, dtype=torch.float64)).log_softmax(-1)
@@ -57,9 +55,7 @@ def test_probabilities_of_all_totals_sum_to_one():
 
 def test_gradient_passes_gradcheck():
     log_probs = random_log_probs(1, 4, 5, 3).requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda x: log_total_probability(x, torch.tensor([0, 3, 7, 15])), log_probs
-    )
+    assert torch.autograd.gradcheck(lambda x: log_total_probability(x, torch.tensor([0, 3, 7, 15])), log_probs)
 
 
 def test_gradient_is_a_posterior_and_finite_with_excluded_counts():
@@ -89,9 +85,7 @@ def test_positions_that_do_not_take_part_change_nothing():
     idle = torch.tensor([0.0, -INF, -INF], dtype=torch.float64).expand(3, 3, 3)
     padded = torch.cat([idle[:, :1], log_probs, idle], 1)
     totals = torch.tensor([0, 2, 5])
-    torch.testing.assert_close(
-        log_total_probability(padded, totals), log_total_probability(log_probs, totals)
-    )
+    torch.testing.assert_close(log_total_probability(padded, totals), log_total_probability(log_probs, totals))
     assert torch.equal(most_likely_counts(padded, totals)[:, 1:5], most_likely_counts(log_probs, totals))
 
 

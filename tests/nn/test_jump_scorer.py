@@ -36,9 +36,7 @@ def test_padding_equals_slicing(changes):
     for b, n in enumerate(problem.sizes()):
         alone = scorer(scorer_batch([sources[b]], [multisets[b]]))
         for name in ("start", "end"):
-            torch.testing.assert_close(
-                getattr(problem, name)[b, :n], getattr(alone, name)[0], rtol=1e-12, atol=1e-12
-            )
+            torch.testing.assert_close(getattr(problem, name)[b, :n], getattr(alone, name)[0], rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(problem.jump[b, :n, :n], alone.jump[0], rtol=1e-12, atol=1e-12)
 
 
@@ -47,9 +45,7 @@ def test_every_term_is_trained(changes):
     scorer = small_scorer(**changes)
     problem = scorer(scorer_batch([[4, 5, 6]], [random_multiset(1, 3)]))
     (problem.start.sum() + problem.end.sum() + problem.jump.square().sum()).backward()
-    missing = [
-        name for name, p in scorer.named_parameters() if p.grad is None or not torch.isfinite(p.grad).all()
-    ]
+    missing = [name for name, p in scorer.named_parameters() if p.grad is None or not torch.isfinite(p.grad).all()]
     assert missing == []
 
 
@@ -95,9 +91,7 @@ def test_scores_stay_within_the_saturation_whatever_the_weights():
             parameter.mul_(1e4)
     problem = scorer(scorer_batch([[4, 5, 6]], [random_multiset(3, 3)]))
     assert problem.start.abs().max() <= 5
-    worst = (
-        geometric_log_attention(torch.full((problem.size, problem.size), 5.0)).nan_to_num(neginf=0).min() - 10
-    )
+    worst = geometric_log_attention(torch.full((problem.size, problem.size), 5.0)).nan_to_num(neginf=0).min() - 10
     assert problem.jump.min() >= worst
 
 

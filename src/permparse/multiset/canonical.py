@@ -29,9 +29,7 @@ def canonical_multiset(counts: np.ndarray) -> CanonicalMultiset:
     """List ``counts[i, v]`` copies of every symbol v of every position i. *Shape:* integers [m, V]."""
     counts = np.asarray(counts)
     if counts.ndim != 2 or not np.issubdtype(counts.dtype, np.integer):
-        raise ValueError(
-            f"counts: expected integers of shape [m, V], got {counts.dtype} {list(counts.shape)}"
-        )
+        raise ValueError(f"counts: expected integers of shape [m, V], got {counts.dtype} {list(counts.shape)}")
     positions, symbols = np.nonzero(counts)
     copies = counts[positions, symbols].astype(np.int64)
     first = np.repeat(np.cumsum(copies) - copies, copies)
@@ -50,9 +48,7 @@ def producible(counts: np.ndarray, lexical: Sequence[str | None]) -> np.ndarray:
     return counts
 
 
-def surface_tokens(
-    multiset: CanonicalMultiset, names: Sequence[str], lexical: Sequence[str | None]
-) -> list[str]:
+def surface_tokens(multiset: CanonicalMultiset, names: Sequence[str], lexical: Sequence[str | None]) -> list[str]:
     """What each token looks like in the output: ``names[symbol]``, L(x_i) for LEX, the number i for VAR."""
     tokens = []
     for symbol, i in zip(multiset.symbols.tolist(), multiset.source_index.tolist(), strict=True):

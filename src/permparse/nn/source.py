@@ -14,7 +14,6 @@ from permparse.nn.batches import PAD, UNK, SourceBatch
 from permparse.nn.config import EncoderConfig
 from permparse.nn.encoders import build_encoder
 
-
 EMBEDDING_SCALE = 0.1
 """Standard deviation of untrained embeddings. At 1, the usual one, words hardly move from their random places
 within a few epochs, so that words of a kind never come together and rare ones are tagged worse."""

@@ -17,7 +17,6 @@ from permparse.nn.batches import SourceBatch, TaggerBatch
 from permparse.nn.config import TaggerConfig
 from permparse.nn.source import SourceNetwork
 
-
 FIRST_LOGIT = -3.0
 """Bias of the untrained logits: nearly all counts are zero, and need not be learned to be."""
 
