@@ -22,8 +22,7 @@ def log_total_probability(log_probs: Tensor, totals: Tensor) -> Tensor:
     gradient zero. The gradient is the posterior P(z_i = k | total), from one forward and one backward pass
     over the positions run side by side.
 
-    *Shape:* log_probs [G, m, K+1], totals [G] -> [G]. O(G m K T) time for T = max(totals), m vectorised
-    steps.
+    *Shape:* log_probs [G, m, K+1], totals [G] -> [G]. O(G m K T) time for T = max(totals), m vectorised steps.
     """
     _check(log_probs, totals)
     result: Tensor = _LogTotalProbability.apply(log_probs, totals)
@@ -31,8 +30,7 @@ def log_total_probability(log_probs: Tensor, totals: Tensor) -> Tensor:
 
 
 def most_likely_counts(log_probs: Tensor, totals: Tensor) -> Tensor:
-    """argmax Σ_i log P(z_i) subject to Σ_i z_i = total, for G independent groups: the same recursion with max
-    for sum.
+    """argmax Σ_i log P(z_i) subject to Σ_i z_i = total, for G independent groups: the same recursion with max for sum.
 
     *Shape:* log_probs [G, m, K+1], totals [G] -> counts [G, m] (int64). Raises ValueError where no counts
     reach the total.
@@ -124,8 +122,7 @@ class _LogTotalProbability(torch.autograd.Function):
 
 
 def _posterior(log_probs: Tensor, totals: Tensor, before: Tensor, after: Tensor, result: Tensor) -> Tensor:
-    """P(z_i = k | total): positions before i sum to s, those after i to total - k - s. *Shape:* [G, m,
-    K+1]."""
+    """P(z_i = k | total): positions before i sum to s, those after i to total - k - s. *Shape:* [G, m, K+1]."""
     positions, _, size = before.shape
     choices = log_probs.shape[2]
     taken = torch.arange(size + choices - 1, device=log_probs.device)  # s + k

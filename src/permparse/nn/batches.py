@@ -170,8 +170,7 @@ def allowed_positions(
     targets: Sequence[Sequence[str]],
     normalise: Callable[[str], str] = _same,
 ) -> Tensor:
-    """Q(y, z') of the paper: token i may stand at position j because it equals y_j. *Shape:* [B, N, N],
-    boolean."""
+    """Q(y, z') of the paper: token i may stand at position j because it equals y_j. *Shape:* [B, N, N], boolean."""
     size = max((max(len(t), len(y)) for t, y in zip(tokens, targets, strict=True)), default=0)
     allowed = np.zeros((len(tokens), size, size), dtype=bool)
     for b, (row, target) in enumerate(zip(tokens, targets, strict=True)):

@@ -72,8 +72,7 @@ class ScorerConfig(NetworkConfig):
     saturation: float = Field(default=14.0, gt=0)
     """Raw scores x pass through s·tanh(x/s), which keeps them within ±s without a hard clip."""
     geometric: bool = True
-    """Score a jump by geometric attention over the tokens in canonical order (the paper); False takes the raw
-    score."""
+    """Score a jump by geometric attention over the tokens in canonical order (the paper); False takes the raw score."""
     type_rank: int = Field(default=0, ge=0)
     """Rank of an additive score of the two symbols and copy indices of a jump, whatever their context; 0
     leaves it out."""

@@ -49,8 +49,7 @@ class BiLSTMEncoder(Encoder):
 
 
 class GeometricEncoder(Encoder):
-    """Layers of multi-head geometric attention: each head finds the closest word that matches, however far it
-    is."""
+    """Layers of multi-head geometric attention: each head finds the closest word that matches, however far it is."""
 
     def __init__(self, size: int, layers: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -97,8 +96,7 @@ class GeometricLayer(nn.Module):
 
 
 def by_direction(left: Tensor, right: Tensor) -> Tensor:
-    """The query's own score of looking to the left or to the right. *Shape:* twice [..., n] -> [..., n,
-    n]."""
+    """The query's own score of looking to the left or to the right. *Shape:* twice [..., n] -> [..., n, n]."""
     size = left.shape[-1]
     index = torch.arange(size, device=left.device)
     return torch.where(index[:, None] < index, right[..., None], left[..., None])

@@ -43,8 +43,7 @@ def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tenso
 def visiting_order(size: int) -> tuple[Tensor, Tensor]:
     """The order in which every row visits the columns: itself, then right and left in turns, outwards.
 
-    *Shape:* order [n, n], where order[k, t] is the t-th column that row k visits, and its inverse rank [n,
-    n].
+    *Shape:* order [n, n], where order[k, t] is the t-th column that row k visits, and its inverse rank [n, n].
     """
     row = torch.arange(size)[:, None]
     column = torch.arange(size)[None, :]

@@ -73,8 +73,7 @@ class JumpScorer(nn.Module):
         return JumpProblem(start, self.jump_scores(batch, tokens, types), end, batch.lengths)
 
     def jump_scores(self, batch: ScorerBatch, tokens: Tensor, types: Tensor) -> Tensor:
-        """*Shape:* tokens [B, N, d], types [B, N, e] -> [B, N, N], with zeros on the diagonal and in the
-        padding."""
+        """*Shape:* tokens [B, N, d], types [B, N, e] -> [B, N, N], with zeros on the diagonal and in the padding."""
         left, right = self.direction(tokens).unbind(-1)
         scores = self.jump(tokens) + by_direction(left, right)
         if self.distance is not None:

@@ -87,8 +87,7 @@ class MultisetTagger(nn.Module):
         return TaggerPrediction(counts, log_prob.sum(-1))
 
     def constrained_counts(self, batch: TaggerBatch) -> Tensor:
-        """The most likely counts whose union is the gold multiset: how training data is annotated for stage
-        2.
+        """The most likely counts whose union is the gold multiset: how training data is annotated for stage 2.
 
         *Shape:* [B, m, V] (int64). Raises ValueError if some total is out of reach.
         """
@@ -131,8 +130,7 @@ def _log_normalisers(logits: Tensor) -> Tensor:
 
 
 def _group_weights(logits: Tensor, batch: TaggerBatch) -> Tensor:
-    """The unnormalised log weights of the counts in the shared groups. *Shape:* [B, m, K, V] -> [G, P,
-    K+1]."""
+    """The unnormalised log weights of the counts in the shared groups. *Shape:* [B, m, K, V] -> [G, P, K+1]."""
     example, symbol, _ = batch.shared.unbind(1)
     taking_part = batch.positions >= 0
     weights = logits[example[:, None], batch.positions.clamp(min=0), :, symbol[:, None]]
