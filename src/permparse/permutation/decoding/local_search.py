@@ -14,8 +14,6 @@ NEIGHBOURS = 10
 """Segment exchanges begin with an arc to one of the cheapest successors of a node."""
 REVERSED_INSERTION = 4
 """Longest segment that is moved elsewhere in reverse."""
-PATIENCE = 3.0
-"""How much worse an order may become before it is kicked again; see `iterate`."""
 KICK_SEGMENT = 12
 """Longest of the three neighbouring segments that a kick puts in reverse order."""
 
@@ -278,10 +276,7 @@ def descend_order(cost: np.ndarray, order: np.ndarray, slack: float) -> np.ndarr
 
 @njit(cache=True, nogil=True)
 def iterate(cost, order, kicks, target, seed, slack):
-    """The best of ``kicks`` rounds of kicking the order and descending again; stops when cost ``target`` is met.
-
-    A round may end worse than it began, by up to PATIENCE of the average gap per arc, less and less over time.
-    """
+    """Kick the order and descend again, ``kicks`` times, keeping what is no worse; stop when cost ``target`` is met."""
     m = cost.shape[0]
     best = np.empty(m, np.int64)
     best[0] = m - 1
@@ -292,19 +287,14 @@ def iterate(cost, order, kicks, target, seed, slack):
     near = cheapest_successors(cost)
     state = random_state(seed)
     active = np.zeros(m, np.bool_)
-    current = best
-    current_cost = best_cost
-    for done in range(kicks):
+    for _ in range(kicks):
         if best_cost <= target + slack:
             break
-        tour = current.copy()
+        tour = best.copy()
         kick(tour, active, state)
         descend(cost, near, tour, active, slack)
         found = tour_cost(cost, tour)
-        if found <= current_cost + PATIENCE * (best_cost - target) / m * (1 - done / kicks):
-            current_cost = found
-            current = tour
-        if found < best_cost:
+        if found <= best_cost:
             best_cost = found
             best = tour
     return best[1:]
