@@ -15,8 +15,7 @@ from permparse.nn.config import EncoderConfig
 from permparse.nn.encoders import build_encoder
 
 EMBEDDING_SCALE = 0.1
-"""Standard deviation of untrained embeddings. At 1, the usual one, words hardly move from their random places
-within a few epochs, so that words of a kind never come together and rare ones are tagged worse."""
+"""Standard deviation of untrained embeddings, below the usual 1, so that a few epochs can move words from their places."""
 
 
 class SourceNetwork(nn.Module):
