@@ -15,7 +15,7 @@ from permparse.nn.config import EncoderConfig
 from permparse.nn.encoders import build_encoder
 
 EMBEDDING_SCALE = 0.1
-"""Standard deviation of untrained embeddings, below the usual 1, so that a few epochs can move words from their places."""
+"""Standard deviation of untrained embeddings, below the usual 1, so that a few epochs can move the words."""
 
 
 class SourceNetwork(nn.Module):
