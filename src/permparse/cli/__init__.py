@@ -81,9 +81,7 @@ def run(arguments: Sequence[str]) -> int:
         if os.environ.get("PERMPARSE_DEBUG"):
             raise
         what = escape(f"{type(error).__name__}: {' '.join(str(error).split())}")
-        err.print(
-            f"[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)"
-        )
+        err.print(f"[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)")
         return 1
     return 0
 

@@ -62,9 +62,7 @@ def command(
             }
         )
         if output is not None:
-            rows = (
-                "\t".join([e.sentence, e.output, *([e.category] if e.category else [])]) for e in examples
-            )
+            rows = ("\t".join([e.sentence, e.output, *([e.category] if e.category else [])]) for e in examples)
             write_atomically(output, ("\n".join(rows) + "\n").encode())
             note(f"[dim]wrote {len(examples):,} examples to {escape(str(output))}[/]")
         if not json:

@@ -15,19 +15,12 @@ from permparse.console import note, out
 from permparse.errors import UserError
 
 if TYPE_CHECKING:
-    from permparse.tasks import Task
     from permparse.training.evaluation import GroupScore
-
-SPLIT = "gen"
 
 
 def command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run and the plot.")] = Path(
-        "runs/demo"
-    ),
-    again: Annotated[
-        bool, typer.Option("--again", help="Train anew although the folder holds a run.")
-    ] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run and the plot.")] = Path("runs/demo"),
+    again: Annotated[bool, typer.Option("--again", help="Train anew although the folder holds a run.")] = False,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe.")
     ] = None,
@@ -60,23 +53,16 @@ def command(
         note("stopped; permparse demo goes on from here")
         raise typer.Exit(130) from None
     out.print("\n[bold]3  Sentences deeper than any seen in training[/]")
-    evaluation, outcomes = evaluate(parser, task.load(SPLIT), SPLIT)
+    shallow, _ = evaluate(parser, task.load("test"), "test")
+    evaluation, outcomes = evaluate(parser, task.load("gen"), "gen")
     show_evaluation(evaluation)
-    depths = evaluation.groups.get("depth", {})
-    if depths:
-        _plot(depths, evaluation.main_metric, _deepest(task), output / "depth.png")
+    trained = shallow.groups["depth"]
+    deeper = {d: score for d, score in evaluation.groups["depth"].items() if d not in trained}
+    _plot(trained | deeper, evaluation.main_metric, max(map(int, trained)), output / "depth.png")
     drawn = [o.parse for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 14]
-    out.print(
-        "\n[bold]4  One sentence[/]: the multiset of every word, and the jumps that put the tokens in order"
-    )
+    out.print("\n[bold]4  One sentence[/]: the multiset of every word, and the jumps that put the tokens in order")
     show_parse(max(drawn or [o.parse for o in outcomes], key=lambda parse: len(parse.tokens)))
     out.print(f'\nParse your own: [bold]permparse parse {output} "{escape(sample[0].sentence)}" --show[/]')
-
-
-def _deepest(task: Task) -> int:
-    """The depth of the deepest training sentence."""
-    depths = [task.groups(example).get("depth", "0") for example in task.load("train")]
-    return max((int(d) for d in depths if d.isdecimal()), default=0)
 
 
 def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) -> None:
@@ -91,20 +77,13 @@ def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) 
 
     x = [int(d) for d in depths]
     figure, axes = pyplot.subplots(figsize=(6, 3.4), layout="constrained")
-    axes.plot(
-        x, [100 * s.metrics[metric] for s in depths.values()], "o-", color="#0b6e99", label="output right"
-    )
+    axes.plot(x, [100 * s.metrics[metric] for s in depths.values()], "o-", color="#0b6e99", label="output right")
     axes.plot(x, [100 * s.freq for s in depths.values()], "s--", color="#b8860b", label="multiset right")
-    axes.axvspan(min(0, *x), trained + 0.5, color="#dddddd", zorder=0)
-    axes.text(trained + 0.45, 4, "trained up to here ", ha="right", color="#666666")
-    axes.set(
-        xlabel="depth of the sentence",
-        ylabel="% of sentences",
-        ylim=(0, 103),
-        xlim=(min(0, *x), max(x) + 0.5),
-    )
-    axes.set_title("Fragment: deeper than trained on")
-    axes.legend(loc="lower left", frameon=False)
+    axes.axvspan(min(x) - 0.5, trained + 0.5, color="#e4e4e4", zorder=0)
+    axes.text((min(x) + trained) / 2, 50, "depths seen\nin training", ha="center", va="center", color="#666666")
+    axes.set(xlabel="depth of the sentence", ylabel="% of sentences", ylim=(0, 105))
+    axes.set(xlim=(min(x) - 0.5, max(x) + 0.5), xticks=x, title="Sentences deeper than trained on")
+    axes.legend(loc="lower right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def command(
     model: Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")],
-    split: Annotated[
-        str | None, typer.Option("--split", help="Split of the task; its last one if not given.")
-    ] = None,
+    split: Annotated[str | None, typer.Option("--split", help="Split of the task; its last one if not given.")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Evaluate on a tab-separated file instead of a split.")
     ] = None,

@@ -27,12 +27,8 @@ def command(
     sentence: Annotated[
         list[str] | None, typer.Argument(help="Sentences; without any, lines are read from stdin.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, with everything known.")
-    ] = False,
-    n_best: Annotated[
-        int, typer.Option("--n-best", min=1, max=100, help="Alternatives for every sentence.")
-    ] = 1,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with everything known.")] = False,
+    n_best: Annotated[int, typer.Option("--n-best", min=1, max=100, help="Alternatives for every sentence.")] = 1,
     show: Annotated[bool, typer.Option("--show", help="Draw multisets and jumps instead.")] = False,
 ) -> None:
     """Parse sentences from the arguments or from stdin, line by line, as they come.
@@ -129,6 +125,4 @@ def _decode(line: bytes) -> str | UserError:
     try:
         return line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
-        return UserError(
-            f"not UTF-8 text (byte {error.start + 1} is 0x{line[error.start]:02x}); convert it first"
-        )
+        return UserError(f"not UTF-8 text (byte {error.start + 1} is 0x{line[error.start]:02x}); convert it first")

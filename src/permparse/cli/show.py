@@ -42,15 +42,11 @@ def show_parse(parse: Parse) -> None:
             index = str(place[number] + 1).translate(SUBSCRIPTS)
             cell.append(token, style=_colour(i)).append(index + "  ", style="dim")
             number += 1
-        table.add_row(
-            Text(str(i), style="dim"), Text(word, style="bold"), cell if multiset else Text("∅", style="dim")
-        )
+        table.add_row(Text(str(i), style="dim"), Text(word, style="bold"), cell if multiset else Text("∅", style="dim"))
     out.print(table)
     jumps = Text("jumps  ", style="dim")
     for j, (token, i) in enumerate(zip(parse.tokens, parse.source_index, strict=True)):
-        jumps.append(_arrow(parse.source_index[j - 1], i) if j else "", style="dim").append(
-            token, style=_colour(i)
-        )
+        jumps.append(_arrow(parse.source_index[j - 1], i) if j else "", style="dim").append(token, style=_colour(i))
     out.print(jumps)
     out.print(Text("output ", style="dim") + Text(parse.output or "(empty)", style="bold"))
     sure = "proven best order" if parse.proven_optimal else "best order found"
