@@ -136,8 +136,6 @@ def _residual(state: _State, jump: Tensor, cells: _Cells) -> Tensor:
     into_gap = torch.where(cells.support & cells.has_previous, (into - u).abs(), zero)
     out_gap = torch.where(cells.support & cells.has_next, (state.before_rows.exp() - u).abs(), zero)
     column_gap = torch.where(cells.support.any(2), (u.sum(2) - 1).abs(), zero)
-    if not state.log_u.shape[1]:
-        return column_gap.sum(1)
     return torch.stack([into_gap.amax((1, 2)), out_gap.amax((1, 2)), column_gap.amax(1)]).amax(0)
 
 
@@ -172,10 +170,10 @@ def solve_batched(problem: JumpProblem, temperature: Tensor, tolerance: float, m
     cells = _Cells.of(problem)
     jump, position = scaled_scores(problem, temperature)
     zeros = torch.zeros_like(position)
-    state = _State(zeros[:, 0] if problem.size else zeros.sum(1), zeros, zeros, zeros, zeros, zeros.sum((1, 2)))
+    state = _State(zeros.sum(1), zeros, zeros, zeros, zeros, zeros.sum((1, 2)))
     sweeps = torch.full_like(cells.feasible, max_sweeps, dtype=torch.int64)
-    residual = torch.full_like(temperature, torch.inf)
-    for sweep in range(1, max_sweeps + 1):
+    residual = torch.zeros_like(temperature)
+    for sweep in range(1, max_sweeps + 1 if problem.jump.numel() else 1):
         state = _sweep(state, jump, position, cells)
         if sweep % CHECK_PERIOD == 0 or sweep == max_sweeps:
             with torch.no_grad():
