@@ -17,13 +17,15 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 TINY = [
-    "data.train_examples=96",
-    "stage1.epochs=2",
+    "data.train_examples=160",
+    "stage1.epochs=10",
+    "stage1.batch=8",
+    "stage1.lr=1e-2",
     "stage2.epochs=1",
     "stage1.evaluate_examples=10",
     "stage2.evaluate_examples=10",
-    "tagger.encoder.hidden_size=16",
-    "tagger.encoder.embedding_size=16",
+    "tagger.encoder.hidden_size=32",
+    "tagger.encoder.embedding_size=32",
     "scorer.encoder.hidden_size=16",
     "scorer.encoder.embedding_size=16",
     "tagger.ff_size=16",

@@ -77,7 +77,7 @@ def test_an_internal_fault_exits_with_1_and_no_traceback(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a b\tc d\nno tab here\n", "line"),
+        (b"a b\tc d\nno tab here\n", "mine.tsv:2"),
         (b"a b\tc\n\xff\xfe\td\n", "UTF-8"),
         (b"", "mine.tsv"),
         (b"a\t\n", "mine.tsv"),
