@@ -149,9 +149,7 @@ def test_a_killed_training_resumes_to_the_same_weights(tiny_run: Path) -> None:
     recipe = [part for item in (*TINY, "checkpoint_seconds=0.01") for part in ("--set", item)]
     command = [sys.executable, "-c", "from permparse.cli import main; main()", "train", "doubling"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        [*command, *recipe, "-o", "killed"], env=environment, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([*command, *recipe, "-o", "killed"], env=environment, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while not Path("killed/stage1/manifest.json").exists() and time.monotonic() < until:
         time.sleep(0.005)

@@ -94,9 +94,7 @@ class Parser:
         if not is_saved(folder) and is_saved(folder / FOLDER):
             folder = folder / FOLDER
         elif (folder / "recipe.toml").is_file():
-            raise UserError(
-                f"{folder}: this training has not finished; permparse train --resume --output {folder}"
-            )
+            raise UserError(f"{folder}: this training has not finished; permparse train --resume --output {folder}")
         files = load_folder(folder, KIND)
         try:
             recipe = Recipe.from_toml(files["recipe.toml"].decode(), f"{folder}: recipe")
@@ -193,9 +191,7 @@ class Parser:
             return [Ordered([], 0.0, True, 0.0, 0.0)]
         problem = self.scorer(multiset_batch([source], [tagged.multiset], [0]))
         return [
-            Ordered(
-                list(d.order), float(d.score), bool(d.proven_optimal), *path_sureness(problem, 0, d.order)
-            )
+            Ordered(list(d.order), float(d.score), bool(d.proven_optimal), *path_sureness(problem, 0, d.order))
             for d in k_best(problem, n)[0]
         ]
 
@@ -203,9 +199,7 @@ class Parser:
         where = tagged.multiset.source_index.tolist()
         return self.codec.surface([tagged.tokens[i] for i in order_], [where[i] for i in order_], source)
 
-    def _parse(
-        self, text: str, source: EncodedSource, tagged: Tagged, ordered: Ordered, alternatives: tuple
-    ) -> Parse:
+    def _parse(self, text: str, source: EncodedSource, tagged: Tagged, ordered: Ordered, alternatives: tuple) -> Parse:
         where = tagged.multiset.source_index.tolist()
         tokens = self._surface(source, tagged, ordered.order)
         words = source.words + (("<end>",) if len(source) > len(source.words) else ())

@@ -22,9 +22,7 @@ def test_there_is_a_recipe_for_every_task() -> None:
 
 
 def test_overrides_are_read_by_type() -> None:
-    recipe = load_recipe(
-        "doubling", ["stage2.lr=1e-4", "tagger.encoder.kind=geometric", "seed=7", "tensorboard=true"]
-    )
+    recipe = load_recipe("doubling", ["stage2.lr=1e-4", "tagger.encoder.kind=geometric", "seed=7", "tensorboard=true"])
     assert recipe.stage2.lr == 1e-4
     assert recipe.tagger.encoder.kind == "geometric"
     assert (recipe.seed, recipe.tensorboard) == (7, True)
