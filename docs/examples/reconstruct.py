@@ -145,7 +145,7 @@ def draw(scorer: StripScorer, path: Path, strips: int = 24, seed: int = 5) -> No
         )
     ):
         axes = figure.add_subplot(grid[row, 0])
-        axes.imshow(picture, cmap="twilight_shifted", aspect="auto", interpolation="nearest")
+        axes.imshow(picture.numpy(), cmap="twilight_shifted", aspect="auto", interpolation="nearest")
         axes.set_title(title, loc="left", fontsize=9, color="#333333", pad=3)
         axes.set_axis_off()
     panels = (
@@ -154,7 +154,7 @@ def draw(scorer: StripScorer, path: Path, strips: int = 24, seed: int = 5) -> No
     )
     for half, (title, matrix, across, down) in enumerate(panels):
         axes = figure.add_subplot(grid[2 * half : 2 * half + 2, 1])
-        axes.imshow(matrix.detach(), cmap="magma_r", vmin=0, vmax=1)
+        axes.imshow(matrix.detach().numpy(), cmap="magma_r", vmin=0, vmax=1)
         axes.set_title(title, loc="left", fontsize=9, color="#333333", pad=3)
         axes.set_xlabel(across, fontsize=8, labelpad=2, color="#333333")
         axes.set_ylabel(down, fontsize=8, labelpad=2, color="#333333")

@@ -1,0 +1,109 @@
+"""Dependencies point one way, heavy libraries stay lazy, and nothing is pickled: held by reading the source."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "permparse"
+MODULES = sorted(ROOT.rglob("*.py"))
+
+BASE = {"errors", "console"}
+MAY_USE = {
+    "errors": set(),
+    "console": set(),
+    "permutation": {"errors"},
+    "multiset": {"errors"},
+    "nn": {"errors", "permutation", "multiset"},
+    "data": {"errors"},
+    "tasks": {"errors", "data"},
+    "training": BASE | {"permutation", "multiset", "nn", "data", "tasks", "parser"},
+    "parser": BASE | {"permutation", "multiset", "nn", "data", "tasks", "training"},
+}
+"""What a part of the package may import besides itself. Parts that are not listed sit on top and may use all."""
+
+LAYER_ALONE = {"torch", "numpy", "scipy", "numba"}
+OPTIONAL = {"spacy", "matplotlib", "ortools", "tensorboard"}
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _part(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """Full names of everything that is imported anywhere in the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: expected absolute imports"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _imports_at_load(tree: ast.Module) -> Iterator[str]:
+    """Full names of what is imported when the module is, type checking aside."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _imports(node)
+
+
+def _parts_used(path: Path) -> set[str]:
+    names = (name.split(".") for name in _imports(_tree(path)))
+    used = {name[1] for name in names if name[0] == "permparse" and len(name) > 1}
+    return {part for part in used if part != "__version__"} - {_part(path)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_imports_point_one_way(path: Path) -> None:
+    part = _part(path)
+    if part == "__init__":
+        assert _parts_used(path) <= {"parser", "permutation"}
+        return
+    assert _parts_used(path) <= MAY_USE.get(part, {_part(other) for other in MODULES})
+
+
+def test_the_permutation_layer_needs_torch_numpy_scipy_and_numba_only() -> None:
+    for path in MODULES:
+        if _part(path) == "permutation":
+            outside = {name.split(".")[0] for name in _imports_at_load(_tree(path))} - sys.stdlib_module_names
+            assert outside - {"permparse"} <= LAYER_ALONE, _name(path)
+
+
+def test_tasks_and_data_do_without_torch() -> None:
+    for path in MODULES:
+        if _part(path) in ("data", "tasks"):
+            assert "torch" not in {name.split(".")[0] for name in _imports(_tree(path))}, _name(path)
+
+
+def test_optional_libraries_are_imported_where_they_are_used() -> None:
+    for path in MODULES:
+        assert not OPTIONAL & {name.split(".")[0] for name in _imports_at_load(_tree(path))}, _name(path)
+
+
+def test_nothing_is_pickled() -> None:
+    unsafe = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+    for path in MODULES:
+        assert not unsafe & {name.split(".")[0] for name in _imports(_tree(path))}, _name(path)
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                called = f"{node.value.id}.{node.attr}"
+                assert called not in {"torch.load", "torch.save", "np.load", "np.save"}, f"{_name(path)}:{node.lineno}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_file_says_what_it_is_for_and_stays_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") < 450
+    assert not text.strip() or ast.get_docstring(_tree(path))
