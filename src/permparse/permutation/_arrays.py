@@ -32,15 +32,17 @@ def scaled(source, scale, target):
 
 @njit(cache=True, nogil=True)
 def exp_scaled(source, scale, target):
-    """target = exp(scale · source), for matrices."""
+    """target = exp(scale · source), for matrices; 0 below e^-650 (no denormals) and at most e^650."""
     for j in range(target.shape[0]):
         for i in range(target.shape[1]):
-            target[j, i] = math.exp(scale * source[j, i])
+            x = scale * source[j, i]
+            target[j, i] = math.exp(min(x, 650.0)) if x > -650.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
 def log(source, target):
-    """target = log(source), for matrices of positive numbers."""
+    """target = log(source), for matrices; at least -650."""
+    smallest = math.exp(-650.0)
     for j in range(target.shape[0]):
         for i in range(target.shape[1]):
-            target[j, i] = math.log(source[j, i])
+            target[j, i] = math.log(max(source[j, i], smallest))

@@ -18,7 +18,9 @@ from permparse.permutation._support import total_support
 
 INFEASIBLE = 3
 
-LINEAR_SPREAD = 300.0  # beyond e^±300 products of two factors leave float64
+LINEAR_SPREAD = 2000.0  # beyond, the linear domain is not even tried
+CELL_COST, PAIR_COST = 100.0, 20.0  # nanoseconds of a sweep over a support, for each cell and pair of cells
+DENSE_CELL_COST, DENSE_PAIR_COST = 6.0, 0.16  # and over all cells, in the linear domain
 WARM_SPREAD = 60.0  # the first temperature of a cooling schedule brings the scores into this range
 COOLING = 4.0
 WARM_TOLERANCE = 1e-2
@@ -122,14 +124,15 @@ def _solve_example(jump, position, support, tolerance, max_sweeps, memory, cooli
     marginals [k, i], which is zero on entry. Returns (status, sweeps, residual, value).
     """
     n = jump.shape[0]
-    tokens, sizes, dense = np.empty((n, n), np.int64), np.zeros(n, np.int64), True
+    tokens, sizes = np.empty((n, n), np.int64), np.zeros(n, np.int64)
+    sparse_cost = 0.0
     for j in range(n):
         for i in range(n):
             if support[i, j]:
                 tokens[j, sizes[j]] = i
                 sizes[j] += 1
-            else:
-                dense = False
+        sparse_cost += CELL_COST * sizes[j] + PAIR_COST * sizes[j] * sizes[max(j - 1, 0)]
+    dense = DENSE_CELL_COST * n**2 + DENSE_PAIR_COST * n**3 < sparse_cost
     into, out_of, log_row = np.empty(n), np.empty(n), np.zeros(n)
     shift, spread = _balance(jump, position, support, into, out_of)
     for j in range(n):
@@ -152,6 +155,10 @@ def _solve_example(jump, position, support, tolerance, max_sweeps, memory, cooli
         if dense and scale * spread <= LINEAR_SPREAD and budget > 0:
             exp_scaled(jump, scale, kernel)
             exp_scaled(position, scale, weight)
+            for j in range(n):
+                for i in range(n):
+                    if not support[i, j]:
+                        weight[j, i] = 0.0
             exp_scaled(beta, 1.0, b)
             for i in range(n):
                 row_scale[i] = math.exp(log_row[i])
@@ -186,6 +193,8 @@ def _solve_example(jump, position, support, tolerance, max_sweeps, memory, cooli
         _log_marginals(jump, alpha, beta, tokens, sizes, marginals)
     for j in range(n):
         for i in range(n):
+            if not support[i, j]:
+                log_u[j, i] = -np.inf
             alpha[j, i] = alpha[j, i] - into[i] if j > 0 and support[i, j] else -np.inf
             beta[j, i] = beta[j, i] - out_of[i] if j > 0 and support[i, j - 1] else -np.inf
     return status, swept, residual, value + shift

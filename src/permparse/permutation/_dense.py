@@ -17,6 +17,8 @@ from permparse.permutation._arrays import copy, copy_vector
 
 TINY = 1e-290  # keeps divisors out of the denormals, which are a hundred times slower
 SAFE = 1e-250  # a value below this (or above its inverse) means that the linear domain has been left
+LARGE = 1e100
+NEGLIGIBLE = 1e-60  # cells of U below this matter to no sum
 RANGE_CHECK_PERIOD = 16
 PLAIN_CHECK_PERIOD = 5
 LARGEST_STEP = 1.8  # bound on an extrapolated log step in the Padé coordinates below
@@ -131,21 +133,30 @@ def _residual(kernel, products, a, b, u, row_sums):
 
 
 @njit(cache=True, nogil=True)
-def _in_range(kernel, kernel_t, products, a, b, u, row_scale):
+def _in_range(kernel, kernel_t, products, a, b, u, row_scale, column_norm):
+    """Whether the linear domain is still exact.
+
+    Cells of U that are negligible may sink below float64: by U³ = E · r · c · (b K) · (a Kᵀ) they stay negligible. All
+    others need factors and sums inside the range, and no factor may be so large that a jump of weight 0 would matter.
+    """
     n = u.shape[0]
     np.dot(a[1:], kernel_t, products[1:])
     for j in range(n):
-        if not SAFE < row_scale[j] < 1.0 / SAFE:
+        if not (1.0 / LARGE < row_scale[j] < LARGE and SAFE < column_norm[j] < 1.0 / SAFE):
             return False
         for i in range(n):
-            if not u[j, i] > SAFE:
+            if not u[j, i] >= 0.0:
                 return False
-            if j > 0 and not (SAFE < a[j, i] < 1.0 / SAFE and SAFE < b[j, i] < 1.0 / SAFE and products[j, i] > SAFE):
+            if j > 0 and not (a[j, i] < LARGE and b[j, i] < LARGE):
+                return False
+            if u[j, i] > NEGLIGIBLE and (
+                (j > 0 and not a[j, i] > SAFE) or (j < n - 1 and not (b[j + 1, i] > SAFE and products[j + 1, i] > SAFE))
+            ):
                 return False
     np.dot(b[1:], kernel, products[1:])
     for j in range(1, n):
         for i in range(n):
-            if not products[j, i] > SAFE:
+            if u[j, i] > NEGLIGIBLE and not products[j, i] > SAFE:
                 return False
     return True
 
@@ -220,7 +231,9 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
             copy_vector(row_scale, x_row)
         _sweep(kernel, kernel_t, position_weight, row_scale, products, a, b, u, row_sums, column_norm)
 
-        if sweep % RANGE_CHECK_PERIOD == 1 and not _in_range(kernel, kernel_t, products, a, b, u, row_scale):
+        if sweep % RANGE_CHECK_PERIOD == 1 and not _in_range(
+            kernel, kernel_t, products, a, b, u, row_scale, column_norm
+        ):
             return OUT_OF_RANGE, sweep, np.inf, np.inf
         if not looked_at:
             continue
@@ -228,7 +241,7 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
         if change <= tolerance or sweep == max_sweeps:
             residual = _residual(kernel, products, a, b, u, row_sums)
             if residual <= tolerance or sweep == max_sweeps:
-                if not _in_range(kernel, kernel_t, products, a, b, u, row_scale):
+                if not _in_range(kernel, kernel_t, products, a, b, u, row_scale, column_norm):
                     return OUT_OF_RANGE, sweep, np.inf, np.inf
                 status = CONVERGED if residual <= tolerance else OUT_OF_SWEEPS
                 return status, sweep, residual, dual_value(row_scale, column_norm)

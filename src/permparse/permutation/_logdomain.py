@@ -23,6 +23,8 @@ LARGEST_STEP = 1e3  # bound on an extrapolated log step
 
 @njit(cache=True, nogil=True)
 def _log_sum_exp(values, count):
+    if count == 1:
+        return values[0]
     top = -np.inf
     for c in range(count):
         top = max(top, values[c])

@@ -65,8 +65,9 @@ class RunSummary:
     data: str
 
 
-def train(recipe: Recipe, folder: Path, resume: bool = False, quiet: bool = False) -> Parser:
+def train(recipe: Recipe, folder: Path | str, resume: bool = False, quiet: bool = False) -> Parser:
     """Train both stages of a recipe in ``folder`` and return the parser, which is saved there too."""
+    folder = Path(folder)
     if resume:
         recipe = saved_recipe(folder)
     elif (folder / RECIPE_FILE).exists():
