@@ -98,9 +98,7 @@ def test_a_number_is_not_copied_where_numbers_are_variables():
     assert "6" not in Lexicon.induce(data, variables=True).entries
 
 
-@pytest.mark.parametrize(
-    ("token", "expected"), [("0", True), ("12", True), ("012", False), ("٣", False), ("", False)]
-)
+@pytest.mark.parametrize(("token", "expected"), [("0", True), ("12", True), ("012", False), ("٣", False), ("", False)])
 def test_variables_are_plain_decimal_numbers(token, expected):
     assert is_variable(token) is expected
 

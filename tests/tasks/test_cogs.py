@@ -13,9 +13,7 @@ FORMS = {
     "* cake 3 snap .agent 1 Al snap .theme 1 3": (
         "* cake ( x _ 3 ) ; snap . agent ( x _ 1 , Al ) AND snap . theme ( x _ 1 , x _ 3 )"
     ),
-    "* fox 1 * car 6 fox .nmod .in 1 6": (
-        "* fox ( x _ 1 ) ; * car ( x _ 6 ) ; fox . nmod . in ( x _ 1 , x _ 6 )"
-    ),
+    "* fox 1 * car 6 fox .nmod .in 1 6": ("* fox ( x _ 1 ) ; * car ( x _ 6 ) ; fox . nmod . in ( x _ 1 , x _ 6 )"),
     "fox 1 run .agent 12 1": "fox ( x _ 1 ) AND run . agent ( x _ 12 , x _ 1 )",
     "LAMBDA a fox a": "LAMBDA a . fox ( a )",
     "LAMBDA a LAMBDA b LAMBDA e toss .agent e b toss .theme e a": (

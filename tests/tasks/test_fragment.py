@@ -122,11 +122,7 @@ def test_the_seed_decides():
 
 
 def test_a_user_may_write_as_people_do():
-    assert (
-        TASK.tokenize("The baker slept.")
-        == TASK.tokenize("the baker slept")
-        == ["the", "baker", "slept", "."]
-    )
+    assert TASK.tokenize("The baker slept.") == TASK.tokenize("the baker slept") == ["the", "baker", "slept", "."]
 
 
 def test_order_free_match_ignores_order_only():
@@ -146,9 +142,7 @@ def test_metrics_never_fail(predicted, gold):
     assert all(metric(predicted, gold) in (True, False) for metric in TASK.metrics.values())
 
 
-@pytest.mark.parametrize(
-    "options", [{"size": 0}, {"depth": 3}, {"deepest": 2}, {"deepest": 201}, {"per_group": 0}]
-)
+@pytest.mark.parametrize("options", [{"size": 0}, {"depth": 3}, {"deepest": 2}, {"deepest": 201}, {"per_group": 0}])
 def test_impossible_options_are_refused(options):
     with pytest.raises(UserError, match="fragment: "):
         get_task("fragment", **options)

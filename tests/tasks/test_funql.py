@@ -65,18 +65,14 @@ def test_ill_formed_queries_match_nothing(query):
     assert not tree_match(query, query)
 
 
-@given(
-    st.lists(st.sampled_from(["(", ")", "intersection", "or", "answer", "_services", "a", "b"]), max_size=14)
-)
+@given(st.lists(st.sampled_from(["(", ")", "intersection", "or", "answer", "_services", "a", "b"]), max_size=14))
 def test_what_parses_can_be_written_again(query):
     tree = parse(query)
     if tree is not None:
         assert list(tokens(tree)) == query
 
 
-@pytest.mark.parametrize(
-    "query", ["answer " * 50_000 + "a", "( or " * 50_000 + "a" + " )" * 50_000, "( or " * 50_000]
-)
+@pytest.mark.parametrize("query", ["answer " * 50_000 + "a", "( or " * 50_000 + "a" + " )" * 50_000, "( or " * 50_000])
 def test_depth_is_no_limit(query):
     assert tree_match(query, query) is (not query.endswith("or "))
 

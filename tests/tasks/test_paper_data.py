@@ -80,9 +80,7 @@ def test_the_cogs_lexicon_is_that_of_english(paper_data):
         "TV": "tv",
     }
     assert {word: lexicon.lookup(word) for word in expected} == expected
-    function_words = {
-        word for word in ("a", "the", "was", "by", "to", "that", "in") if word in lexicon.entries
-    }
+    function_words = {word for word in ("a", "the", "was", "by", "to", "that", "in") if word in lexicon.entries}
     assert function_words == set()
 
 
@@ -105,7 +103,5 @@ def test_outputs_can_be_produced_from_training_and_copying(name, split, share, p
     possible = 0
     for example in examples:
         made = known | {lexicon.lookup(x) for x in example.source}
-        possible += all(
-            lexicon.canonical(y) in made or (task.variables and is_variable(y)) for y in example.target
-        )
+        possible += all(lexicon.canonical(y) in made or (task.variables and is_variable(y)) for y in example.target)
     assert possible / len(examples) >= share

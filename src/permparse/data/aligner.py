@@ -79,9 +79,7 @@ def _cells(
     group = np.repeat(np.arange(len(token)), size)
     within = np.arange(len(group)) - np.repeat(np.cumsum(size) - size, size)
     cell = first[at_token][group] + within
-    return _Cells(
-        word[cell], token[group], repeats[cell].astype(float), group, copies.astype(float), at_token
-    )
+    return _Cells(word[cell], token[group], repeats[cell].astype(float), group, copies.astype(float), at_token)
 
 
 def _distinct(
@@ -89,9 +87,7 @@ def _distinct(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Example, token and number of occurrences of each distinct token of each example, sorted by example."""
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-    flat = np.fromiter(
-        (numbers[token] for sequence in sequences for token in sequence), np.int64, lengths.sum()
-    )
+    flat = np.fromiter((numbers[token] for sequence in sequences for token in sequence), np.int64, lengths.sum())
     size = max(len(numbers), 1)
     key, count = np.unique(np.repeat(np.arange(len(sequences)), lengths) * size + flat, return_counts=True)
     return key // size, key % size, count

@@ -38,9 +38,7 @@ COGS_TEST = Source(
 )
 
 MEMBERS: dict[str, dict[str, str]] = {
-    "doubling": {
-        f"doubling/{split}.tsv": f"data/doubling_task/{split}.tsv" for split in (*SPLITS, "dev_iid")
-    },
+    "doubling": {f"doubling/{split}.tsv": f"data/doubling_task/{split}.tsv" for split in (*SPLITS, "dev_iid")},
     "cogs": {f"cogs/{split}.tsv": f"data/COGS/data/{split}.tsv" for split in ("train", "dev", "gen")},
     "atis": {
         f"atis/{kind}_{split}.tsv": f"data/atis/atis_funql_{infix}{split}_brackets.tsv"
@@ -87,9 +85,7 @@ def data_folder(name: str, folder: Path | str | None = None) -> Path:
         raise UserError(f"the data folder {path}{origin} does not exist or is not a folder; check --data")
     missing = [file for file in data_files(name) if not (path / file).is_file()]
     if len(missing) == len(data_files(name)):
-        raise UserError(
-            f"the data folder {path}{origin} has no {missing[0]}; expected in it: {', '.join(missing)}"
-        )
+        raise UserError(f"the data folder {path}{origin} has no {missing[0]}; expected in it: {', '.join(missing)}")
     return path
 
 

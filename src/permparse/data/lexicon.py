@@ -49,9 +49,7 @@ class Lexicon:
         variables: bool = False,
     ) -> "Lexicon":
         """Entries that hold throughout the training data, copying for every other word."""
-        plain = cls.copying(
-            examples, non_copyable=non_copyable, case_insensitive=case_insensitive, variables=variables
-        )
+        plain = cls.copying(examples, non_copyable=non_copyable, case_insensitive=case_insensitive, variables=variables)
         sources = [[plain._word(x) for x in example.source] for example in examples]
         targets = [[plain.canonical(y) for y in example.target] for example in examples]
         excluded = set(function_tokens) | set(non_copyable)
@@ -122,16 +120,10 @@ class Lexicon:
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> "Lexicon":
         """The inverse of `to_json`; KeyError, TypeError or ValueError if it is not such data."""
-        mode, entries, spellings, words = (
-            data[key] for key in ("mode", "entries", "spellings", "non_copyable")
-        )
+        mode, entries, spellings, words = (data[key] for key in ("mode", "entries", "spellings", "non_copyable"))
         if mode not in ("induced", "copy", "none"):
             raise ValueError(f"expected a lexicon mode induced, copy or none, got {mode!r}")
-        if (
-            not isinstance(entries, Mapping)
-            or not isinstance(spellings, Mapping)
-            or not isinstance(words, list)
-        ):
+        if not isinstance(entries, Mapping) or not isinstance(spellings, Mapping) or not isinstance(words, list):
             raise TypeError("expected entries and spellings as objects and non_copyable as a list")
         return cls(
             mode,
@@ -191,9 +183,7 @@ def induce_entries(
     for x, word in enumerate(words):
         candidates[x].sort(key=lambda y: _preference(word, tokens[y], int(n_token[y])))
     owned = {found[0] for x, found in enumerate(candidates) if found and n_word[x] == n_token[found[0]]}
-    candidates = [
-        [y for y in found if y not in owned or n_token[y] == n_word[x]] for x, found in enumerate(candidates)
-    ]
+    candidates = [[y for y in found if y not in owned or n_token[y] == n_word[x]] for x, found in enumerate(candidates)]
     choice = _cover(candidates, has_word, has_token)
     needed = _needed(choice, words, tokens, n_word, has_word, has_token)
     return {words[x]: tokens[choice[x]] for x in sorted(needed)}

@@ -89,6 +89,4 @@ def _refuse_control_characters(text: str, where: str) -> None:
         return
     for column, character in enumerate(text, 1):
         if unicodedata.category(character) in ("Cc", "Cs"):
-            raise UserError(
-                f"{where} has the control character U+{ord(character):04X} at position {column}; remove it"
-            )
+            raise UserError(f"{where} has the control character U+{ord(character):04X} at position {column}; remove it")

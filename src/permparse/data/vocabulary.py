@@ -19,9 +19,7 @@ class Vocabulary:
         self._ids = {token: index for index, token in enumerate(self.tokens)}
         if len(self._ids) != len(self.tokens):
             twice = [token for token, count in Counter(self.tokens).items() if count > 1]
-            raise ValueError(
-                f"tokens must differ from each other and from the specials; found twice: {twice}"
-            )
+            raise ValueError(f"tokens must differ from each other and from the specials; found twice: {twice}")
 
     @classmethod
     def build(
@@ -71,7 +69,5 @@ class Vocabulary:
     def from_list(cls, tokens: Sequence[str], specials: Sequence[str] = ()) -> "Vocabulary":
         """The inverse of `to_list`; the list has to begin with the specials."""
         if tuple(tokens[: len(specials)]) != tuple(specials):
-            raise ValueError(
-                f"expected a list beginning with {list(specials)}, got {list(tokens[: len(specials)])}"
-            )
+            raise ValueError(f"expected a list beginning with {list(specials)}, got {list(tokens[: len(specials)])}")
         return cls(tokens[len(specials) :], specials)

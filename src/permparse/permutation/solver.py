@@ -34,9 +34,9 @@ class BregmanSolver:
     """Stop when no constraint is violated by more; 0 makes exactly ``max_sweeps`` sweeps."""
     max_sweeps: int = 1000
     memory: int = 8
-    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper."""
+    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper ("torch" always is)."""
     cooling: bool = True
-    """Reach low temperatures through higher ones where scores / τ are large."""
+    """Reach low temperatures through higher ones where scores / τ are large ("cpu" only)."""
     backend: Literal["auto", "cpu", "torch"] = "auto"
     """"cpu": numba, float64, example by example; "torch": batched, on the problem's device and in its dtype.
     "auto" takes "cpu" for tensors on the CPU."""

@@ -105,9 +105,7 @@ def _atom(target: Sequence[str], start: int) -> tuple[str, int]:
     end = start + 1
     while end < len(target) and target[end] in RELATIONS:
         end += 1
-    predicate = _argument(target[start]) + "".join(
-        f" . {relation[1:]}" for relation in target[start + 1 : end]
-    )
+    predicate = _argument(target[start]) + "".join(f" . {relation[1:]}" for relation in target[start + 1 : end])
     wanted = 1 if end == start + 1 else 2
     arguments: list[str] = []
     while len(arguments) < wanted and end < len(target) and _is_argument(target[end]):

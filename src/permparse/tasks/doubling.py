@@ -29,17 +29,13 @@ class Doubling(Task):
     symbols: int = field(default=11, metadata={"help": "size of the alphabet"})
     shortest: int = field(default=5, metadata={"help": "shortest word in training"})
     longest: int = field(default=10, metadata={"help": "longest word in training; dev is one longer"})
-    longest_test: int = field(
-        default=20, metadata={"help": "longest word in test, which starts one above training"}
-    )
+    longest_test: int = field(default=20, metadata={"help": "longest word in test, which starts one above training"})
     size: int = field(default=4000, metadata={"help": "number of training examples"})
     seed: int = field(default=0, metadata={"help": "seed of the generator"})
 
     def __post_init__(self) -> None:
         if not 1 <= self.symbols <= len(string.ascii_lowercase):
-            raise UserError(
-                f"doubling: symbols must be from 1 to {len(string.ascii_lowercase)}, got {self.symbols}"
-            )
+            raise UserError(f"doubling: symbols must be from 1 to {len(string.ascii_lowercase)}, got {self.symbols}")
         if not 1 <= self.shortest <= self.longest < self.longest_test:
             raise UserError(
                 "doubling: expected 1 <= shortest <= longest < longest_test, got "

@@ -34,20 +34,14 @@ class Fragment(Task):
     function_tokens = frozenset(("agent", "theme", "recipient", "content"))
 
     size: int = field(default=3000, metadata={"help": "number of training examples"})
-    depth: int = field(
-        default=2, metadata={"help": "how deep places and that-clauses nest in training, at most 2"}
-    )
+    depth: int = field(default=2, metadata={"help": "how deep places and that-clauses nest in training, at most 2"})
     deepest: int = field(default=6, metadata={"help": "how deep they nest in gen"})
-    per_group: int = field(
-        default=100, metadata={"help": "number of gen examples of each construction and depth"}
-    )
+    per_group: int = field(default=100, metadata={"help": "number of gen examples of each construction and depth"})
     seed: int = field(default=0, metadata={"help": "seed of the generator"})
 
     def __post_init__(self) -> None:
         if self.size < 1 or self.per_group < 1:
-            raise UserError(
-                f"fragment: size and per_group must be at least 1, got {self.size}, {self.per_group}"
-            )
+            raise UserError(f"fragment: size and per_group must be at least 1, got {self.size}, {self.per_group}")
         if not 0 <= self.depth <= 2 or not self.depth < self.deepest <= DEEPEST:
             raise UserError(
                 f"fragment: expected depth from 0 to 2 and deepest above it, at most {DEEPEST}; "
@@ -120,9 +114,7 @@ class Fragment(Task):
                 seen.add(sentence)
                 yield self.example(sentence, form, category(clause))
         if len(seen) < number:
-            raise UserError(
-                f"fragment: found only {len(seen)} different sentences of {number}; ask for fewer"
-            )
+            raise UserError(f"fragment: found only {len(seen)} different sentences of {number}; ask for fewer")
 
     def _shallow(self, clause: Clause) -> str:
         return f"{IN_DISTRIBUTION}/{max(_reports(clause), _places(clause))}"
@@ -146,9 +138,7 @@ class Fragment(Task):
         pick = sampler.source.choice
 
         def with_new_subject() -> Clause:
-            return Clause(
-                pick(grammar.ACTING), agent=sampler.common(grammar.OBJECT_PERSONS, sampler.places())
-            )
+            return Clause(pick(grammar.ACTING), agent=sampler.common(grammar.OBJECT_PERSONS, sampler.places()))
 
         def with_new_object() -> Clause:
             return Clause(pick(grammar.TRANSITIVE), sampler.person(0), Noun(pick(grammar.SUBJECT_NAMES)))
@@ -163,9 +153,7 @@ class Fragment(Task):
             "subject_to_object": with_new_object,
             "active_to_passive": lambda: sampler.transitive(pick(grammar.ACTIVE_VERBS), passive=True),
             "passive_to_active": lambda: sampler.transitive(pick(grammar.PASSIVE_VERBS), passive=False),
-            "double_object_to_pp": lambda: sampler.ditransitive(
-                pick(grammar.DOUBLE_OBJECT_VERBS), False, True
-            ),
+            "double_object_to_pp": lambda: sampler.ditransitive(pick(grammar.DOUBLE_OBJECT_VERBS), False, True),
             "pp_to_double_object": lambda: sampler.ditransitive(pick(grammar.TO_VERBS), False, False),
             "new_name": with_new_name,
         }

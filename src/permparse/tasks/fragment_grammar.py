@@ -26,13 +26,9 @@ def _regular(*lemmas: str) -> tuple[Verb, ...]:
     return tuple(Verb(lemma, form, form) for lemma, form in zip(lemmas, past, strict=True))
 
 
-NAMES = _words(
-    "Anton Bruno Carla Dora Edgar Frieda Greta Hugo Ines Jonas Klara Linus Marta Nils Olga Pavel Rosa"
-)
+NAMES = _words("Anton Bruno Carla Dora Edgar Frieda Greta Hugo Ines Jonas Klara Linus Marta Nils Olga Pavel Rosa")
 PERSONS = _words("baker pilot nurse farmer painter singer tailor miller clerk gardener student cook")
-THINGS = _words(
-    "lamp kettle letter violin basket map ladder coin mirror hat kite candle drum ring clock bell"
-)
+THINGS = _words("lamp kettle letter violin basket map ladder coin mirror hat kite candle drum ring clock bell")
 PLACES = _words("cellar harbour garden market tower bridge station library valley kitchen forest square")
 PREPOSITIONS = ("in", "near", "behind", "under")
 ACTING = (*_regular("whistle", "laugh", "wait", "dance", "cough"), Verb("sleep", "slept", "slept"))

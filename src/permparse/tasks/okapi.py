@@ -61,12 +61,7 @@ def cut(word: str) -> list[str]:
     """The pieces of a word without blanks; a single piece where cutting it could not be undone."""
     pieces = english_tokens(word)
     outer = pieces[0] in JOINS_BOTH | JOINS_LEFT or pieces[-1] in JOINS_BOTH | JOINS_RIGHT
-    if (
-        len(pieces) > 1
-        and not outer
-        and not any(p.startswith(APART) for p in pieces)
-        and join(pieces) == word
-    ):
+    if len(pieces) > 1 and not outer and not any(p.startswith(APART) for p in pieces) and join(pieces) == word:
         return pieces
     special = word in JOINS_BOTH | JOINS_LEFT | JOINS_RIGHT or word.startswith(APART)
     return [APART + word] if special else [word]

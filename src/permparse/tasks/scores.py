@@ -29,9 +29,7 @@ def breakdown(multiset_right: Sequence[bool], output_right: Sequence[bool]) -> B
     if len(output_right) != n:
         raise ValueError(f"expected one verdict per example for both, got {n} and {len(output_right)}")
     both = sum(a and b for a, b in zip(multiset_right, output_right, strict=True))
-    return Breakdown(
-        n, _share(sum(multiset_right), n), _share(sum(output_right), n), _share(both, sum(multiset_right))
-    )
+    return Breakdown(n, _share(sum(multiset_right), n), _share(sum(output_right), n), _share(both, sum(multiset_right)))
 
 
 def _share(part: int, whole: int) -> float:

@@ -22,20 +22,12 @@ class Tsv(Task):
     splits = ("train", "dev", "test")
 
     train: str | None = field(default=None, metadata={"help": "file of training examples"})
-    dev: str | None = field(
-        default=None, metadata={"help": "file to select by; without it, every tenth of train"}
-    )
+    dev: str | None = field(default=None, metadata={"help": "file to select by; without it, every tenth of train"})
     test: str | None = field(default=None, metadata={"help": "file to evaluate on"})
     end_token: bool = field(default=True, metadata={"help": "append an end token to the input"})
-    variables: bool = field(
-        default=False, metadata={"help": "number p in an output names input position p, from 0"}
-    )
-    case_insensitive: bool = field(
-        default=False, metadata={"help": "ignore case in copying and in the metric"}
-    )
-    non_copyable: frozenset[str] = field(
-        default=frozenset(), metadata={"help": "words that are never copied"}
-    )
+    variables: bool = field(default=False, metadata={"help": "number p in an output names input position p, from 0"})
+    case_insensitive: bool = field(default=False, metadata={"help": "ignore case in copying and in the metric"})
+    non_copyable: frozenset[str] = field(default=frozenset(), metadata={"help": "words that are never copied"})
 
     @property
     def name(self) -> str:
