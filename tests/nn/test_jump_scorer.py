@@ -14,7 +14,7 @@ from permparse.nn import (
 from permparse.nn.jump_scorer import DISTANCE_BUCKETS, distance_bucket
 
 ENCODER = EncoderConfig(hidden_size=8, heads=2, embedding_size=8, layers=1)
-VARIANTS = [{}, {"type_rank": 3}, {"state_rank": 3}, {"distance": True}, {"geometric": False}]
+VARIANTS = [{}, {"type_rank": 3}, {"state_rank": 3}, {"distance": True}, {"geometric": False}, {"multisets": True}]
 
 
 def small_scorer(**changes) -> JumpScorer:
@@ -66,8 +66,17 @@ def test_words_are_seen_through_their_symbol_and_state_only():
     assert torch.equal(problem.jump[0], problem.jump[1])
 
 
+def test_multisets_let_the_encoder_see_what_a_word_contributes():
+    """The state of the first word changes with the symbols of the second, only if the encoder may see them."""
+    one = CanonicalMultiset(np.array([0, 1]), np.array([0, 1]), np.array([0, 0]))
+    other = CanonicalMultiset(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]))
+    for multisets in (False, True):
+        problem = small_scorer(multisets=multisets)(scorer_batch([[4, 5], [4, 5]], [one, other]))
+        assert torch.equal(problem.start[0, 0], problem.start[1, 0]) is not multisets
+
+
 def test_empty_multisets_and_single_tokens_are_fine():
-    scorer = small_scorer()
+    scorer = small_scorer(multisets=True)
     empty, single = random_multiset(0, 2, most=0), CanonicalMultiset(*np.zeros((3, 1), dtype=np.int64))
     problem = scorer(scorer_batch([[4, 5], [6], []], [empty, single, empty]))
     assert problem.sizes() == [0, 1, 0]

@@ -57,6 +57,9 @@ class ScorerConfig(NetworkConfig):
 
     encoder: EncoderConfig = EncoderConfig()
     """The encoder of the sentence."""
+    multisets: bool = False
+    """Let the encoder see which symbols each word contributes, so that it can tell names, nouns and verbs it does
+    not know by what the tagger made of them."""
     symbol_size: int = Field(default=64, ge=1)
     """Size of the embedding of a token's symbol."""
     copy_size: int = Field(default=32, ge=1)

@@ -15,7 +15,7 @@ from permparse.nn.batches import ScorerBatch
 from permparse.nn.config import ScorerConfig
 from permparse.nn.encoders import by_direction
 from permparse.nn.geometric import geometric_log_attention
-from permparse.nn.source import SourceNetwork
+from permparse.nn.source import SourceNetwork, small_embedding
 from permparse.permutation import JumpProblem
 
 DISTANCE_LIMITS = (1, 2, 3, 5, 9)
@@ -42,6 +42,7 @@ class JumpScorer(nn.Module):
         super().__init__()
         self.config = config
         self.source = SourceNetwork(config.encoder, source_vocabulary_size, vectors, feature_sizes)
+        self.contents = small_embedding(symbol_count, config.encoder.embedding_size) if config.multisets else None
         self.symbols = nn.Embedding(symbol_count, config.symbol_size)
         self.copies = nn.Embedding(config.max_copies, config.copy_size)
         type_size = config.symbol_size + config.copy_size
@@ -62,7 +63,7 @@ class JumpScorer(nn.Module):
         self.state_pairs = LowRankPairs(config.ff_size, config.state_rank) if config.state_rank else None
 
     def forward(self, batch: ScorerBatch) -> JumpProblem:
-        states = self.source(batch.source)
+        states = self.source(batch.source, self.word_contents(batch))
         if states.shape[1] == 0:  # nothing but empty sentences: no token refers to a state
             states = states.new_zeros((states.shape[0], 1, states.shape[2]))
         index = batch.source_index[..., None].expand(-1, -1, states.shape[-1])
@@ -71,6 +72,15 @@ class JumpScorer(nn.Module):
         tokens = self.represent(torch.cat([states.gather(1, index), types], -1))
         start, end = self.saturate(self.ends(tokens)).unbind(-1)
         return JumpProblem(start, self.jump_scores(batch, tokens, types), end, batch.lengths)
+
+    def word_contents(self, batch: ScorerBatch) -> Tensor | None:
+        """The sum of the embeddings of the symbols of every word. *Shape:* [B, m, embedding_size]."""
+        if self.contents is None or batch.source.ids.shape[1] == 0:
+            return None
+        inside = torch.arange(batch.symbols.shape[1], device=batch.symbols.device) < batch.lengths[:, None]
+        symbols = self.contents(batch.symbols) * inside[..., None]
+        sums = symbols.new_zeros((*batch.source.ids.shape, symbols.shape[-1]))
+        return sums.scatter_add(1, batch.source_index[..., None].expand_as(symbols), symbols)
 
     def jump_scores(self, batch: ScorerBatch, tokens: Tensor, types: Tensor) -> Tensor:
         """*Shape:* tokens [B, N, d], types [B, N, e] -> [B, N, N], with zeros on the diagonal and in the padding."""

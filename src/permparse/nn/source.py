@@ -30,7 +30,7 @@ class SourceNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.words = _embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
+        self.words = small_embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
         if vectors is not None:
             if tuple(vectors.shape) != (vocabulary_size, config.embedding_size):
                 expected = [vocabulary_size, config.embedding_size]
@@ -38,7 +38,7 @@ class SourceNetwork(nn.Module):
             with torch.no_grad():
                 self.words.weight.copy_(vectors)
             self.words.weight.requires_grad_(not config.freeze_vectors)
-        self.features = nn.ModuleList(_embedding(size, config.embedding_size) for size in feature_sizes)
+        self.features = nn.ModuleList(small_embedding(size, config.embedding_size) for size in feature_sizes)
         same = config.embedding_size == config.hidden_size
         self.project = nn.Identity() if same else nn.Linear(config.embedding_size, config.hidden_size)
         self.dropout = nn.Dropout(config.dropout)
@@ -48,8 +48,11 @@ class SourceNetwork(nn.Module):
     def state_size(self) -> int:
         return self.config.hidden_size
 
-    def forward(self, source: SourceBatch) -> Tensor:
-        """The states of all words. *Shape:* [B, m, hidden_size]; without meaning beyond the length."""
+    def forward(self, source: SourceBatch, known: Tensor | None = None) -> Tensor:
+        """The states of all words. *Shape:* [B, m, hidden_size]; without meaning beyond the length.
+
+        ``known`` [B, m, embedding_size], whatever else is known of the words, is added to their embeddings.
+        """
         ids = source.ids
         if self.training and self.config.word_dropout:
             dropped = torch.rand(ids.shape, device=ids.device) < self.config.word_dropout
@@ -59,12 +62,15 @@ class SourceNetwork(nn.Module):
             if source.features is None:
                 raise ValueError(f"features: expected {len(self.features)} of every word, got none")
             embedded = embedded + feature(source.features[..., index])
+        if known is not None:
+            embedded = embedded + known
         embedded = self.project(self.dropout(embedded))
         states = self.encoder(embedded, source.lengths)
         return states + embedded if self.config.static else states
 
 
-def _embedding(count: int, size: int, padding_idx: int | None = None) -> nn.Embedding:
+def small_embedding(count: int, size: int, padding_idx: int | None = None) -> nn.Embedding:
+    """An embedding of standard deviation EMBEDDING_SCALE."""
     embedding = nn.Embedding(count, size, padding_idx)
     with torch.no_grad():
         embedding.weight.mul_(EMBEDDING_SCALE)
