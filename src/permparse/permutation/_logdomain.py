@@ -15,7 +15,7 @@ from numba import njit
 
 from permparse.permutation import _anderson
 from permparse.permutation._arrays import copy_vector
-from permparse.permutation._dense import CONVERGED, OUT_OF_SWEEPS
+from permparse.permutation._dense import CONVERGED, OUT_OF_SWEEPS, PLAIN_CHECK_PERIOD
 
 NEGLIGIBLE = -45.0
 LARGEST_STEP = 1e3  # bound on an extrapolated log step
@@ -23,19 +23,18 @@ LARGEST_STEP = 1e3  # bound on an extrapolated log step
 
 @njit(cache=True, nogil=True)
 def _log_sum_exp(values, count):
-    if count == 1:
-        return values[0]
-    top = -np.inf
-    for c in range(count):
-        top = max(top, values[c])
-    if top == -np.inf:
-        return top
-    total = 0.0
+    if count == 0:
+        return -np.inf
+    best = 0
+    for c in range(1, count):
+        if values[c] > values[best]:
+            best = c
+    top, others = values[best], 0.0
     for c in range(count):
         gap = values[c] - top
-        if gap > NEGLIGIBLE:
-            total += math.exp(gap)
-    return top + math.log(total)
+        if c != best and gap > NEGLIGIBLE:
+            others += math.exp(gap)
+    return top + math.log1p(others) if others > 0.0 else top
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +63,7 @@ def _sum_over_successors(jump, alpha, tokens, sizes, j, k, buffer):
 
 @njit(cache=True, nogil=True)
 def _sweep(jump, jump_t, position, log_row, alpha, beta, log_u, tokens, sizes, column_norm, row_sums, buffers):
-    """One round of the three projections; returns the largest weighted change of rows."""
+    """One round of the three projections."""
     n = jump.shape[0]
     buffer, sums, logits = buffers[0], buffers[1], buffers[2]
     for j in range(n):  # (i) columns and sums over k
@@ -170,8 +169,12 @@ def solve(jump, position, tokens, sizes, tolerance, max_sweeps, memory, log_row,
     merit, residual = np.inf, np.inf
 
     for sweep in range(1, max_sweeps + 1):
-        _pack(log_row, beta, tokens, sizes, x)
+        looked_at = memory > 0 or sweep % PLAIN_CHECK_PERIOD == 0 or sweep == max_sweeps
+        if looked_at:
+            _pack(log_row, beta, tokens, sizes, x)
         _sweep(jump, jump_t, position, log_row, alpha, beta, log_u, tokens, sizes, column_norm, row_sums, buffers)
+        if not looked_at:
+            continue
         _pack(log_row, beta, tokens, sizes, g)
         change = _weighted_change(x, g, log_u, tokens, sizes, f)
         if change <= tolerance or sweep == max_sweeps:
