@@ -53,6 +53,13 @@ def test_words_find_their_tokens():
     assert links[3] == [Link(1, "dog", 1)]
 
 
+def test_what_no_word_produces_can_be_linked_to_the_place_behind_the_last():
+    sources, targets = [["cat"], ["dog"], ["cat", "dog"]], [["cat", "GET"], ["dog", "GET"], ["cat", "dog", "GET"]]
+    assert align(sources, targets, threshold=0.9)[2] == [Link(0, "cat", 1), Link(1, "dog", 1)]
+    linked = align(sources, targets, threshold=0.9, null_links=True)
+    assert linked[2] == [Link(0, "cat", 1), Link(1, "dog", 1), Link(2, "GET", 1)]
+
+
 def test_copies_are_counted():
     assert align([["a"], ["b"]], [["x", "x"], []], threshold=0.4) == [[Link(0, "x", 2)], []]
 

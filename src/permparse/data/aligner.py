@@ -38,12 +38,14 @@ def align(
     *,
     threshold: float,
     iterations: int = 100,
+    null_links: bool = False,
 ) -> list[list[Link]]:
     """Links with posterior ≥ `threshold` (χ), one list per example, sorted by position and token.
 
     Maximises Π_j Σ_i t(y_j | x_i) over the translation table t by EM, i ranging over the words and NULL,
     from a uniform start. Give it all tokens, also those that need no link: they keep
     their words from claiming others. A word that stands twice in a sentence shares its posterior.
+    With `null_links`, what NULL produces is linked too, to the position behind the last word: that of an end token.
     Cost: O(Σ m·n) per iteration, all in vector operations.
     """
     if len(sources) != len(targets):
@@ -52,7 +54,10 @@ def align(
     cells = _cells(sources, targets, words, tokens)
     table = _expectation_maximisation(cells, len(tokens), iterations)
     posterior = table / np.bincount(cells.group, cells.repeats * table, len(cells.copies))[cells.group]
-    return _links(cells, posterior >= threshold, sources, list(words), list(tokens))
+    chosen = posterior >= threshold
+    if not null_links:
+        chosen &= cells.word != 0
+    return _links(cells, chosen, sources, list(words), list(tokens))
 
 
 def _numbering(sequences: Sequence[Sequence[str]], first: str | None = None) -> dict[str, int]:
@@ -115,9 +120,9 @@ def _links(
     tokens: list[str],
 ) -> list[list[Link]]:
     links: list[list[Link]] = [[] for _ in sources]
-    for cell in np.flatnonzero(chosen & (cells.word != 0)):
+    for cell in np.flatnonzero(chosen):
         group = cells.group[cell]
         example, word = int(cells.example[group]), words[cells.word[cell]]
         token, copies = tokens[cells.token[cell]], int(cells.copies[group])
-        links[example] += [Link(i, token, copies) for i, x in enumerate(sources[example]) if x == word]
+        links[example] += [Link(i, token, copies) for i, x in enumerate([*sources[example], NULL]) if x == word]
     return [sorted(found) for found in links]

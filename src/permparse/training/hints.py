@@ -7,9 +7,10 @@ stage 2 suffers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from permparse.data import align
+from permparse.data import Link, align, is_variable
 from permparse.multiset import FIRST_TYPE, Group, anchors
 from permparse.nn import Hint
 from permparse.training.codec import Codec, EncodedSource
@@ -35,10 +36,26 @@ def alignment_hints(
             ]
             for source, target in zip(sources, targets, strict=True)
         ]
-    tokens = [
-        [codec.symbols.token(g.symbol) for g in groups if g.symbol >= FIRST_TYPE for _ in range(g.total)]
-        for groups in grouped
-    ]
+    # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
+    tokens = [[t for t in target if not (codec.task.variables and is_variable(t))] for target in targets]
     words = [[codec.words.token(i) for i in source.ids[: len(source.words)].tolist()] for source in sources]
-    links = align(words, tokens, threshold=settings.hint_threshold)
-    return [[Hint(link.position, symbols[link.token], link.copies) for link in of] for of in links]
+    links = align(words, tokens, threshold=settings.hint_threshold, null_links=codec.task.end_token)
+    everywhere = _in_every(tokens) if codec.task.end_token else {}
+    links = [
+        [link for link in of if link.token not in everywhere]
+        + [Link(len(source), token, copies) for token, copies in everywhere.items()]
+        for of, source in zip(links, words, strict=True)
+    ]
+    free = [{codec.symbols.token(g.symbol) for g in groups if g.symbol >= FIRST_TYPE} for groups in grouped]
+    return [
+        [Hint(link.position, symbols[link.token], link.copies) for link in of if link.token in possible]
+        for of, possible in zip(links, free, strict=True)
+    ]
+
+
+def _in_every(targets: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The tokens of all outputs, with the copies that each has at least: no word in particular produces them, so they
+    belong to the end token."""
+    counted = [Counter(target) for target in targets]
+    common = set.intersection(*(set(c) for c in counted)) if counted else set()
+    return {token: min(c[token] for c in counted) for token in sorted(common)}

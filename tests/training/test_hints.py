@@ -1,0 +1,33 @@
+"""Where the tagger is told that tokens come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from permparse.tasks import get_task
+from permparse.training.codec import Codec
+from permparse.training.recipe import load_recipe
+from permparse.training.tagging import encode_training_data
+
+
+def hinted(folder: Path, lines: list[str]) -> list[set[tuple[str, str]]]:
+    """The (word, token) pairs of the hints of each line of a training file."""
+    path = folder / "train.tsv"
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    recipe = load_recipe("tsv", [f"data.options.train={path}", "stage1.hint=ibm1", "data.lexicon=copy"])
+    task = get_task("tsv", train=str(path))
+    examples = task.load("train")
+    codec = Codec.build(task, examples, recipe.data)
+    data = encode_training_data(codec, examples, recipe.stage1, recipe.tagger.max_count)
+    return [
+        {([*source.words, "<end>"][at], codec.symbols.token(symbol)) for at, symbol, _ in example.hints.tolist()}
+        for example, source in zip(data.examples, data.sources, strict=True)
+    ]
+
+
+def test_tokens_of_every_output_belong_to_the_end_and_copied_ones_need_no_hint(tmp_path):
+    lines = ["find ann\tGET ann", "find bob\tGET bob", "count ann\tGET COUNT ann", "count bob\tGET COUNT bob"]
+    hints = hinted(tmp_path, lines)
+    assert all(("<end>", "GET") in of for of in hints)
+    assert all(("count", "COUNT") in of for of in hints[2:])
+    assert not any(token in ("ann", "bob") for of in hints for _, token in of)
