@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP := .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test format fresh clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ test: .venv/dev  ## check style and types, then run the tests
 format: .venv/dev  ## rewrite the code in the project's style
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
+
+fresh:  ## forget compiled numba kernels, after editing one
+	find src -name '*.nb[ic]' -delete
 
 clean:  ## remove what the targets above made
 	rm -rf .venv runs

@@ -7,7 +7,6 @@ from permparse.nn import (
     EncoderConfig,
     JumpScorer,
     ScorerConfig,
-    allowed_positions,
     geometric_log_attention,
     scorer_batch,
 )
@@ -109,11 +108,3 @@ def test_distance_buckets_mirror_and_grow_with_distance():
     middle = DISTANCE_BUCKETS // 2
     assert (bucket[0] - middle).tolist() == [0, 1, 2, 3, 3, 4, 4, 5, 5, 0]
     assert torch.equal(bucket - middle, middle - bucket.T)
-
-
-def test_allowed_positions_compare_tokens_and_pad():
-    allowed = allowed_positions([["a", "b", "a"], ["A"]], [["b", "a", "a"], ["a"]])
-    assert allowed[0].tolist() == [[False, True, True], [True, False, False], [False, True, True]]
-    assert not allowed[1].any()
-    folded = allowed_positions([["A"]], [["a"]], str.lower)
-    assert folded.tolist() == [[[True]]]

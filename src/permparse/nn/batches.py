@@ -5,7 +5,7 @@ Per-example arrays are built once; a batch is their concatenation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -159,28 +159,6 @@ def scorer_batch(
         copy_index=_pad([multiset.copy_index for multiset in multisets], 0),
         lengths=torch.tensor([len(multiset) for multiset in multisets], dtype=torch.int64),
     )
-
-
-def _same(token: str) -> str:
-    return token
-
-
-def allowed_positions(
-    tokens: Sequence[Sequence[str]],
-    targets: Sequence[Sequence[str]],
-    normalise: Callable[[str], str] = _same,
-) -> Tensor:
-    """Q(y, z') of the paper: token i may stand at position j because it equals y_j. *Shape:* [B, N, N], boolean."""
-    size = max((max(len(t), len(y)) for t, y in zip(tokens, targets, strict=True)), default=0)
-    allowed = np.zeros((len(tokens), size, size), dtype=bool)
-    for b, (row, target) in enumerate(zip(tokens, targets, strict=True)):
-        types: dict[str, int] = {}
-        left, right = (
-            np.array([types.setdefault(normalise(t), len(types)) for t in side], dtype=np.int64)
-            for side in (row, target)
-        )
-        allowed[b, : len(row), : len(target)] = left[:, None] == right[None, :]
-    return torch.from_numpy(allowed)
 
 
 def _table(rows: Sequence[tuple[int, ...]], columns: int) -> np.ndarray:
