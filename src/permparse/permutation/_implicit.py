@@ -68,7 +68,7 @@ def _log_u_change(d: _Duals) -> Tensor:
     return d.row[:, None, :] + d.column[:, :, None] - d.into - _shift_up(d.out_of)
 
 
-def _conditions(u: Tensor, w: Tensor, log_u_change: Tensor, w_change_into: Tensor, w_change_out: Tensor) -> _Duals:
+def _conditions(u: Tensor, log_u_change: Tensor, w_change_into: Tensor, w_change_out: Tensor) -> _Duals:
     """The change of every constraint's violation, given d log U and the changes of Σ_k W [B, j, i] and Σ_i W [B, j,
     k]."""
     change = u * log_u_change
@@ -78,7 +78,7 @@ def _conditions(u: Tensor, w: Tensor, log_u_change: Tensor, w_change_into: Tenso
 def _hessian(u: Tensor, w: Tensor, has_previous: Tensor, d: _Duals) -> _Duals:
     into = (u * d.into + torch.einsum("bjki,bjk->bji", w, d.out_of)) * has_previous
     out_of = _shift_down(u) * d.out_of + torch.einsum("bjki,bji->bjk", w, d.into)
-    result = _conditions(u, w, _log_u_change(d), into, out_of * has_previous)
+    result = _conditions(u, _log_u_change(d), into, out_of * has_previous)
     return _Duals(result.into * has_previous, result.out_of * has_previous, result.row, result.column)
 
 
@@ -121,7 +121,7 @@ def sensitivity(solution: Solution, grad_u: Tensor, grad_marginals: Tensor) -> t
     has_previous = (w.sum((2, 3)) > 0).double()[:, :, None]
 
     weighted = w * v_jump[:, None, :, :]
-    right = _conditions(u, w, v, weighted.sum(2), weighted.sum(3))
+    right = _conditions(u, v, weighted.sum(2), weighted.sum(3))
     right = _Duals(-right.into * has_previous, -right.out_of * has_previous, -right.row, -right.column)
     d = _conjugate_gradients(u, w, has_previous, right)
 
