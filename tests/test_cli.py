@@ -145,6 +145,14 @@ def test_evaluate_writes_its_scores(capsys: pytest.CaptureFixture[str], tiny_run
     assert 0 <= saved["total"]["freq"] <= 1
 
 
+def test_evaluating_with_another_decoder_keeps_the_scores_of_the_first(tiny_run: Path) -> None:
+    for options in ([], ["--decoder", "hungarian"]):
+        assert run(["evaluate", str(tiny_run), "--limit", "5", *options]) == 0
+    saved = {path.name: json.loads(path.read_text())["recipe"] for path in Path("results").iterdir()}
+    assert set(saved) == {"tiny-test.json", "tiny-test-hungarian.json"}
+    assert 'decoder = "hungarian"' in saved["tiny-test-hungarian.json"]
+
+
 def test_a_killed_training_resumes_to_the_same_weights(tiny_run: Path) -> None:
     recipe = [part for item in (*TINY, "checkpoint_seconds=0.01") for part in ("--set", item)]
     command = [sys.executable, "-c", "from permparse.cli import main; main()", "train", "doubling"]

@@ -14,6 +14,11 @@ from hypothesis import strategies as st
 from permparse.errors import UserError
 from permparse.nn import TaggerPrediction
 from permparse.parser import Parser
+from permparse.permutation import BregmanSolver, Temperature
+from permparse.permutation.decoding import round_permutation
+from permparse.training.ordering import bounded, multiset_batch
+from permparse.training.storage import load_folder, save_folder
+from permparse.training.tagging import tag
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +69,40 @@ def test_alternatives_are_distinct_and_begin_with_the_parse(parser: Parser) -> N
     assert len(set(outputs)) == len(outputs) == 5
     scores = [alternative.log_score for alternative in parse.alternatives[1:]]
     assert scores == sorted(scores, reverse=True)
+
+
+@torch.no_grad()
+def test_the_hungarian_decoder_rounds_the_relaxed_permutation(tiny_run: Path) -> None:
+    parser = Parser.load(tiny_run, decoder="hungarian")
+    sentences = ["a b c d e", "k j i h g f", "a a b", "c"]
+    encoded = [parser.codec.encode(sentence.split()) for sentence in sentences]
+    tagged = tag(parser.codec, parser.tagger, encoded)
+    solver = BregmanSolver(Temperature(), tolerance=1e-6, max_sweeps=3000)
+    expected = []
+    for source, t in zip(encoded, tagged, strict=True):
+        problem = parser.scorer(multiset_batch([source], [t.multiset], [0]))
+        expected += round_permutation(solver.solve(bounded(problem, 50.0, smooth=True)).log_u)
+    parses = parser.parse(sentences, n_best=3)
+    assert [list(parse.order) for parse in parses] == expected
+    assert all(parse.alternatives[0].output == parse.output for parse in parses)
+    searched = Parser.load(tiny_run).parse(sentences)
+    assert all(a.score <= b.score + 1e-9 for a, b in zip(parses, searched, strict=True))
+    assert any(a.order != b.order for a, b in zip(parses, searched, strict=True))
+
+
+def test_an_unknown_decoder_is_refused_in_words(tiny_run: Path) -> None:
+    with pytest.raises(UserError, match="'decoder': input should be 'search' or 'hungarian', got 'magic'"):
+        Parser.load(tiny_run, decoder="magic")  # type: ignore[arg-type]
+
+
+def test_a_parser_saved_before_a_setting_existed_still_loads(parser: Parser, tiny_run: Path, tmp_path: Path) -> None:
+    files = load_folder(tiny_run / "parser", "parser")
+    later = ("decoder =", "normalise =", "annotation =")
+    lines = files["recipe.toml"].decode().splitlines()
+    older = [line for line in lines if not line.startswith(later)]
+    assert len(lines) - len(older) == len(later)
+    save_folder(tmp_path / "old", "parser", {**files, "recipe.toml": "\n".join(older).encode()})
+    assert Parser.load(tmp_path / "old").parse("a b c d e") == parser.parse("a b c d e")
 
 
 def test_an_empty_multiset_gives_an_empty_output(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:

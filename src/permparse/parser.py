@@ -23,8 +23,8 @@ from permparse.training import calibration as calibrating
 from permparse.training.calibration import Calibration
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.networks import build_networks
-from permparse.training.ordering import Ordered, multiset_batch, order, path_sureness
-from permparse.training.recipe import Recipe
+from permparse.training.ordering import Ordered, multiset_batch, order, order_decoder, with_sureness
+from permparse.training.recipe import Decoder, Recipe
 from permparse.training.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
 from permparse.training.tagging import Tagged, tag
 
@@ -85,11 +85,12 @@ class Parser:
         self.recipe, self.codec = recipe, codec
         self.tagger, self.scorer = tagger.eval(), scorer.eval()
         self.calibration = calibration or Calibration()
+        self._decoder = order_decoder(recipe)
 
     @classmethod
-    def load(cls, path: str | Path) -> Parser:
+    def load(cls, path: str | Path, decoder: Decoder | None = None) -> Parser:
         """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused
-        in words."""
+        in words. ``decoder`` takes the place of the recipe's."""
         folder = Path(path)
         if not is_saved(folder) and is_saved(folder / FOLDER):
             folder = folder / FOLDER
@@ -97,7 +98,8 @@ class Parser:
             raise UserError(f"{folder}: this training has not finished; permparse train --resume --output {folder}")
         files = load_folder(folder, KIND)
         try:
-            recipe = Recipe.from_toml(files["recipe.toml"].decode(), f"{folder}: recipe")
+            changes = [] if decoder is None else [f"decoder={decoder}"]
+            recipe = Recipe.from_toml(files["recipe.toml"].decode(), f"{folder}: recipe", changes)
             codec = Codec.from_json(files["codec.json"].decode(), recipe.data)
             calibration = Calibration(**json.loads(files["calibration.json"]))
         except KeyError as error:
@@ -143,7 +145,7 @@ class Parser:
             chunk = [self.codec.encode(words) for words in sources[first : first + CHUNK]]
             texts = (sentences or [" ".join(words) for words in sources])[first : first + CHUNK]
             tagged = tag(self.codec, self.tagger, chunk)
-            ordered = order(self.scorer, chunk, tagged)
+            ordered = order(self.scorer, chunk, tagged, self._decoder)
             for text, source, t, o in zip(texts, chunk, tagged, ordered, strict=True):
                 alternatives = self.n_best(source, n_best) if n_best > 1 else ()
                 parses.append(self._parse(text, source, t, o, alternatives))
@@ -178,7 +180,7 @@ class Parser:
         right."""
         encoded = [self.codec.encode(words) for words in sources]
         tagged = tag(self.codec, self.tagger, encoded)
-        ordered = order(self.scorer, encoded, tagged)
+        ordered = order(self.scorer, encoded, tagged, self._decoder)
         rows = [(t.log_prob, o.path, o.weakest) for t, o in zip(tagged, ordered, strict=True)]
         verdicts = [
             right(i, self._parse("", source, t, o, ()))
@@ -187,13 +189,15 @@ class Parser:
         self.calibration = calibrating.fit(rows, verdicts)
 
     def _orders(self, source: EncodedSource, tagged: Tagged, n: int) -> list[Ordered]:
+        """The order that the decoder gives, and the best ones beside it."""
         if not len(tagged.multiset):
             return [Ordered([], 0.0, True, 0.0, 0.0)]
         problem = self.scorer(multiset_batch([source], [tagged.multiset], [0]))
-        return [
-            Ordered(list(d.order), float(d.score), bool(d.proven_optimal), *path_sureness(problem, 0, d.order))
-            for d in k_best(problem, n)[0]
-        ]
+        orders = k_best(problem, n)[0]
+        if self.recipe.decoder != "search":
+            first = self._decoder(problem)[0]
+            orders = [first, *(d for d in orders if list(d.order) != list(first.order))][:n]
+        return [with_sureness(problem, 0, d) for d in orders]
 
     def _surface(self, source: EncodedSource, tagged: Tagged, order_: Sequence[int]) -> list[str]:
         where = tagged.multiset.source_index.tolist()

@@ -13,7 +13,15 @@ from permparse.nn import (
 from permparse.nn.jump_scorer import DISTANCE_BUCKETS, distance_bucket
 
 ENCODER = EncoderConfig(hidden_size=8, heads=2, embedding_size=8, layers=1)
-VARIANTS = [{}, {"type_rank": 3}, {"state_rank": 3}, {"distance": True}, {"geometric": False}, {"multisets": True}]
+VARIANTS = [
+    {},
+    {"type_rank": 3},
+    {"state_rank": 3},
+    {"distance": True},
+    {"geometric": False},
+    {"multisets": True},
+    {"normalise": False},
+]
 
 
 def small_scorer(**changes) -> JumpScorer:
@@ -101,6 +109,21 @@ def test_scores_stay_within_the_saturation_whatever_the_weights():
     assert problem.start.abs().max() <= 5
     worst = geometric_log_attention(torch.full((problem.size, problem.size), 5.0)).nan_to_num(neginf=0).min() - 10
     assert problem.jump.min() >= worst
+
+
+@torch.no_grad()
+def test_without_normalisation_scores_are_those_of_the_paper():
+    """No LayerNorm, raw attention scores within [-16, 14], start and end within ±50, untouched inside."""
+    scorer = small_scorer(normalise=False, geometric=False)
+    batch = scorer_batch([[4, 5, 6]], [random_multiset(3, 3)])
+    assert not any(isinstance(part, torch.nn.LayerNorm) for part in scorer.represent)
+    assert 0 < scorer(batch).start.abs().max() < 1
+    scorer.ends[-1].bias.copy_(torch.tensor([1e6, -1e6]))
+    scorer.direction.bias.copy_(torch.tensor([1e6, -1e6]))
+    problem = scorer(batch)
+    assert (problem.start == 50).all()
+    assert (problem.end == -50).all()
+    assert (problem.jump.min(), problem.jump.max()) == (-16, 14)
 
 
 def test_distance_buckets_mirror_and_grow_with_distance():

@@ -1,6 +1,7 @@
 """Recipes: typed, documented, and strict about what they do not know."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,14 @@ def test_every_recipe_loads_and_survives_a_round_trip(name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.task in task_names()
     assert Recipe.from_toml(recipe.to_toml(), "again") == recipe
+
+
+def test_a_recipe_saved_by_an_earlier_version_still_loads() -> None:
+    """Settings that came later take the default that does what was done before."""
+    path = Path(__file__).with_name("recipe-0.1.toml")
+    recipe = load_recipe(str(path))
+    assert "decoder" not in path.read_text()
+    assert (recipe.decoder, recipe.scorer.normalise, recipe.stage2.annotation) == ("search", True, "constrained")
 
 
 def test_there_is_a_recipe_for_every_task() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -26,6 +26,12 @@ def command(
     ] = None,
     data: Annotated[Path | None, typer.Option("--data", help="Folder of the paper's data.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread.")] = 0,
+    decoder: Annotated[
+        Literal["search", "hungarian"] | None,
+        typer.Option(
+            "--decoder", help="Put tokens in order by path search or the paper's way, whatever the recipe says."
+        ),
+    ] = None,
     errors: Annotated[
         int, typer.Option("--errors", min=0, help="Show N wrong examples, with multisets and jumps.")
     ] = 0,
@@ -45,6 +51,8 @@ def command(
 
       permparse evaluate runs/cogs --split gen --errors 10
 
+      permparse evaluate runs/cogs --split gen --decoder hungarian
+
       permparse evaluate runs/mine --file new.tsv --json
     """
     from permparse.parser import Parser
@@ -52,7 +60,7 @@ def command(
     from permparse.training.evaluation import as_json, error_kind, evaluate
     from permparse.training.storage import write_atomically
 
-    parser = Parser.load(model)
+    parser = Parser.load(model, decoder)
     split = split or parser.codec.task.splits[-1]
     examples = _examples(parser, split, file, data)
     examples = [examples[i] for i in spread(len(examples), limit)]
@@ -67,7 +75,8 @@ def command(
         )
         wrong = [o for o in outcomes if not o.seq] if errors else []
         kinds = [error_kind(parser, o) for o in wrong]
-    path = results / f"{model.resolve().name}-{evaluation.split}.json"
+    name = f"{model.resolve().name}-{evaluation.split}" + (f"-{decoder}" if decoder else "")
+    path = results / f"{name}.json"
     write_atomically(path, (json_module.dumps(as_json(evaluation), indent=2) + "\n").encode())
     if json:
         out.print(json_module.dumps(as_json(evaluation)), markup=False, soft_wrap=True)

@@ -72,8 +72,12 @@ class ScorerConfig(NetworkConfig):
     """Dropout inside those layers."""
     jump_size: int = Field(default=64, ge=1)
     """Size of the query and key of a jump."""
+    normalise: bool = True
+    """Normalise the representation of a token before and after its feed-forward layer, and let scores saturate
+    smoothly; False does neither and clips scores instead (the paper): attention to [-16, 14], others to ±50."""
     saturation: float = Field(default=14.0, gt=0)
-    """Raw scores x pass through s·tanh(x/s), which keeps them within ±s without a hard clip."""
+    """Raw scores x pass through s·tanh(x/s), which keeps them within ±s without a hard clip; without normalise
+    it has no use."""
     geometric: bool = True
     """Score a jump by geometric attention over the tokens in canonical order (the paper); False takes the raw score."""
     type_rank: int = Field(default=0, ge=0)

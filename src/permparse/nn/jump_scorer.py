@@ -22,13 +22,17 @@ DISTANCE_LIMITS = (1, 2, 3, 5, 9)
 """The distances at which a new bucket begins, in either direction; distance 0 has one of its own."""
 DISTANCE_BUCKETS = 2 * len(DISTANCE_LIMITS) + 1
 
+ATTENTION_CLIP = (-16.0, 14.0)
+SCORE_CLIP = (-50.0, 50.0)
+"""The paper's limits of raw attention scores and of all others, for scorers that do not normalise."""
+
 
 class JumpScorer(nn.Module):
     """From sentences and their multisets in canonical order to a `JumpProblem`.
 
     The representation of a token is an MLP of [h_a(i); embed(symbol_i); embed(copy_index_i)], normalised
-    before and after, because unnormalised scores grow without bound in training. `ScorerConfig` says which
-    terms a jump score has.
+    before and after, because unnormalised scores grow without bound in training (``normalise`` off is the
+    paper's way all the same). `ScorerConfig` says which terms a jump score has.
     """
 
     def __init__(
@@ -48,12 +52,12 @@ class JumpScorer(nn.Module):
         type_size = config.symbol_size + config.copy_size
         size = self.source.state_size + type_size
         self.represent = nn.Sequential(
-            nn.LayerNorm(size),
+            nn.LayerNorm(size) if config.normalise else nn.Identity(),
             nn.Linear(size, config.ff_size),
             nn.GELU(),
             nn.Dropout(config.ff_dropout),
             nn.Linear(config.ff_size, config.ff_size),
-            nn.LayerNorm(config.ff_size),
+            nn.LayerNorm(config.ff_size) if config.normalise else nn.Identity(),
         )
         self.ends = nn.Sequential(nn.Linear(config.ff_size, config.ff_size), nn.GELU(), nn.Linear(config.ff_size, 2))
         self.jump = LowRankPairs(config.ff_size, config.jump_size)
@@ -70,7 +74,7 @@ class JumpScorer(nn.Module):
         copies = self.copies(batch.copy_index.clamp(max=self.config.max_copies - 1))
         types = torch.cat([self.symbols(batch.symbols), copies], -1)
         tokens = self.represent(torch.cat([states.gather(1, index), types], -1))
-        start, end = self.saturate(self.ends(tokens)).unbind(-1)
+        start, end = self.limit(self.ends(tokens), SCORE_CLIP).unbind(-1)
         return JumpProblem(start, self.jump_scores(batch, tokens, types), end, batch.lengths)
 
     def word_contents(self, batch: ScorerBatch) -> Tensor | None:
@@ -90,18 +94,20 @@ class JumpScorer(nn.Module):
             bucket = distance_bucket(batch.source_index)
             leaving, arriving = self.distance(tokens).split(DISTANCE_BUCKETS, -1)
             scores = scores + leaving.gather(2, bucket) + arriving.gather(2, bucket.transpose(1, 2)).transpose(1, 2)
-        scores = self.saturate(scores)
+        scores = self.limit(scores, ATTENTION_CLIP)
         inside = torch.arange(tokens.shape[1], device=tokens.device) < batch.lengths[:, None]
         if self.config.geometric:
             scores = geometric_log_attention(scores, inside)
         for pairs, features in ((self.type_pairs, types), (self.state_pairs, tokens)):
             if pairs is not None:
-                scores = scores + self.saturate(pairs(features))
+                scores = scores + self.limit(pairs(features), SCORE_CLIP)
         unused = ~inside[:, None, :] | torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device)
         return scores.masked_fill(unused, 0.0)
 
-    def saturate(self, scores: Tensor) -> Tensor:
-        """s·tanh(x/s): the identity for small scores, within ±s for all."""
+    def limit(self, scores: Tensor, clip: tuple[float, float]) -> Tensor:
+        """s·tanh(x/s), the identity for small scores and within ±s for all; without ``normalise`` the hard clip."""
+        if not self.config.normalise:
+            return scores.clamp(*clip)
         limit = self.config.saturation
         return limit * torch.tanh(scores / limit)
 

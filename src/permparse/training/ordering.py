@@ -3,7 +3,7 @@ multisets in order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,17 +14,23 @@ from permparse.data import Example
 from permparse.multiset import CanonicalMultiset
 from permparse.nn import JumpScorer, ScorerBatch, scorer_batch
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature, permutation_loss
-from permparse.permutation.decoding import decode
+from permparse.permutation.decoding import Decoded, decode
 from permparse.training.batching import bucketed, sorted_batches
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.loop import Scores, Stage, StepResult
-from permparse.training.recipe import Ordering
+from permparse.training.recipe import Ordering, Recipe
 from permparse.training.tagging import Tagged, same_multiset
 
 EVALUATION_BATCH = 64
 SEARCH_EFFORT = 300
 LARGE = 300
 """Up to this many tokens the search for the best order takes full effort, then less as their square grows."""
+ROUNDING_SWEEPS = 3000
+ROUNDING_TOLERANCE = 1e-6
+"""How exactly the paper solves the relaxed problem before it rounds the solution."""
+
+OrderDecoder = Callable[[JumpProblem], list[Decoded]]
+"""How scores become an order, for each example of a batch."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +102,29 @@ class Ordered:
     weakest: float
 
 
-def order_batch(scorer: JumpScorer, batch: ScorerBatch) -> tuple[JumpProblem, list[Ordered]]:
-    """Score and decode one batch of multisets."""
-    problem = scorer(batch)
+def search_orders(problem: JumpProblem) -> list[Decoded]:
+    """The order of the best path score that a search finds."""
     effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
-    decoded = decode(problem, nodes=effort, kicks=effort)
-    sureness = [path_sureness(problem, b, d.order) for b, d in enumerate(decoded)]
-    return problem, [
-        Ordered(list(d.order), float(d.score), bool(d.proven_optimal), path, weakest)
-        for d, (path, weakest) in zip(decoded, sureness, strict=True)
-    ]
+    return decode(problem, nodes=effort, kicks=effort)
+
+
+def order_decoder(recipe: Recipe) -> OrderDecoder:
+    """The decoder that the recipe names; "hungarian" rounds U* of the very problem that the loss is made of."""
+    if recipe.decoder == "search":
+        return search_orders
+    solver = replace(make_solver(recipe.stage2), tolerance=ROUNDING_TOLERANCE, max_sweeps=ROUNDING_SWEEPS)
+
+    def round_orders(problem: JumpProblem) -> list[Decoded]:
+        relaxed = bounded(problem, recipe.stage2.score_limit, smooth=recipe.scorer.normalise)
+        return decode(problem, "hungarian", log_u=solver.solve(relaxed).log_u)
+
+    return round_orders
+
+
+def with_sureness(problem: JumpProblem, example: int, decoded: Decoded) -> Ordered:
+    """A decoded order of an example, and how sure the jumps are of it."""
+    path, weakest = path_sureness(problem, example, decoded.order)
+    return Ordered(list(decoded.order), float(decoded.score), bool(decoded.proven_optimal), path, weakest)
 
 
 def path_sureness(problem: JumpProblem, example: int, order: Sequence[int]) -> tuple[float, float]:
@@ -126,17 +145,22 @@ def path_sureness(problem: JumpProblem, example: int, order: Sequence[int]) -> t
 
 
 @torch.no_grad()
-def order(scorer: JumpScorer, sources: Sequence[EncodedSource], tagged: Sequence[Tagged]) -> list[Ordered]:
-    """The best order of every predicted multiset, in batches of similar size; an empty multiset gets the
-    empty order."""
+def order(
+    scorer: JumpScorer,
+    sources: Sequence[EncodedSource],
+    tagged: Sequence[Tagged],
+    decoder: OrderDecoder = search_orders,
+) -> list[Ordered]:
+    """The order that the decoder gives every predicted multiset, in batches of similar size; an empty multiset
+    gets the empty order."""
     scorer.eval()
     results = [Ordered([], 0.0, True, 0.0, 0.0)] * len(sources)
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
     for batch in sorted_batches([len(tagged[i].multiset) for i in filled], EVALUATION_BATCH):
         chosen = [filled[i] for i in batch]
-        _, ordered = order_batch(scorer, multiset_batch(sources, [t.multiset for t in tagged], chosen))
-        for i, result in zip(chosen, ordered, strict=True):
-            results[i] = result
+        problem = scorer(multiset_batch(sources, [t.multiset for t in tagged], chosen))
+        for b, (i, decoded) in enumerate(zip(chosen, decoder(problem), strict=True)):
+            results[i] = with_sureness(problem, b, decoded)
     return results
 
 
@@ -151,10 +175,11 @@ def multiset_batch(
     )
 
 
-def bounded(problem: JumpProblem, limit: float) -> JumpProblem:
-    """The problem with its scores x replaced by limit·tanh(x/limit): the same where it matters, within
-    ±limit."""
-    start, jump, end = (limit * torch.tanh(x / limit) for x in (problem.start, problem.jump, problem.end))
+def bounded(problem: JumpProblem, limit: float, smooth: bool) -> JumpProblem:
+    """The problem with its scores x replaced by limit·tanh(x/limit), the same where it matters and within
+    ±limit, or, if not ``smooth``, clipped to ±limit."""
+    scores = problem.start, problem.jump, problem.end
+    start, jump, end = (limit * torch.tanh(x / limit) if smooth else x.clamp(-limit, limit) for x in scores)
     return replace(problem, start=start, jump=jump, end=end)
 
 
@@ -169,7 +194,7 @@ def make_solver(settings: Ordering) -> BregmanSolver:
 
 class OrderingStage(Stage):
     """Stage 2 as the training loop sees it; selected by Seq, the share of sentences whose whole output is
-    right."""
+    right (by path search, so that the weights do not depend on the parser's decoder)."""
 
     name = "scorer"
 
@@ -197,7 +222,7 @@ class OrderingStage(Stage):
     def step(self, batch: np.ndarray, epoch: int) -> StepResult:
         data = self._data
         problem = self._scorer(multiset_batch(data.sources, data.multisets, batch.tolist()))
-        problem = bounded(problem, self._settings.score_limit)
+        problem = bounded(problem, self._settings.score_limit, smooth=self._scorer.config.normalise)
         allowed = allowed_from_types([data.token_types[i] for i in batch], [data.target_types[i] for i in batch])
         losses = permutation_loss(problem, allowed, self._solver)
         # Per token: long examples weigh more, as every one of their jumps counts.

@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from permparse.errors import UserError, nearest
 from permparse.nn import ScorerConfig, TaggerConfig
 
+Decoder = Literal["search", "hungarian"]
+
 
 class Section(BaseModel):
     """A table of the recipe: immutable, unknown keys refused, fields documented by the text under them."""
@@ -88,7 +90,11 @@ class Ordering(Optimisation):
     max_sweeps: int = Field(default=150, ge=1)
     """The solver stops after this many sweeps over the constraints at the latest."""
     score_limit: float = Field(default=50.0, gt=0)
-    """Scores x enter the loss as s·tanh(x/s): beyond, the solver would have to leave its fast arithmetic."""
+    """Scores x enter the loss as s·tanh(x/s), or clipped to ±s without scorer.normalise: beyond, the solver would
+    have to leave its fast arithmetic."""
+    annotation: Literal["constrained", "drop"] = "constrained"
+    """Multisets of the training examples: the most likely one whose union is gold, which loses no example, or the
+    most likely one, dropping the examples where it is not gold (the paper)."""
 
 
 class Data(Section):
@@ -118,6 +124,9 @@ class Recipe(Section):
     """Every random choice follows from it."""
     tensorboard: bool = False
     """Write TensorBoard curves beside the JSON log."""
+    decoder: Decoder = "search"
+    """How the trained parser puts tokens in order: by searching for the best path score, or by rounding the relaxed
+    permutation with the Hungarian algorithm (the paper). Training does not depend on it."""
     checkpoint_seconds: float = Field(default=60.0, gt=0)
     """Save the state at least this often (and after every epoch)."""
     data: Data = Data()

@@ -18,7 +18,6 @@ import torch
 from permparse.console import note
 from permparse.data import Example
 from permparse.errors import UserError
-from permparse.multiset import CanonicalMultiset
 from permparse.parser import FOLDER, Parse, Parser
 from permparse.tasks import Task, get_task
 from permparse.training.batching import spread
@@ -26,7 +25,7 @@ from permparse.training.codec import Codec
 from permparse.training.log import RunLog
 from permparse.training.loop import Position, Stage, Trainer
 from permparse.training.networks import build_networks
-from permparse.training.ordering import OrderingStage, ordering_data
+from permparse.training.ordering import OrderingData, OrderingStage, ordering_data
 from permparse.training.progress import Progress
 from permparse.training.recipe import Optimisation, Recipe
 from permparse.training.storage import write_atomically
@@ -128,8 +127,7 @@ class _Run:
         if (second.select, second.held_out) != (first.select, first.held_out):
             judged, examples = _judged(second, self.examples, self.dev)
             data = self._encode(examples)
-        multisets, would_drop = self._annotate(data)
-        pairs = ordering_data(self.codec, data.sources, data.targets, multisets)
+        pairs, would_drop = self._annotate(data)
         tagged = tag(self.codec, self.tagger, [self.codec.encode(example.source) for example in judged])
         stage2 = OrderingStage(self.codec, self.scorer, pairs, judged, tagged, second, self.recipe.seed)
         ordering = self._fit(stage2, second, 1)
@@ -150,14 +148,25 @@ class _Run:
         folder, every = self.folder / f"stage{number + 1}", self.recipe.checkpoint_seconds
         return Trainer(stage, settings, self.recipe.seed + number, folder, self.log, every).fit(self.progress)
 
-    def _annotate(self, data: TaggingData) -> tuple[list[CanonicalMultiset], int]:
-        """Gold multisets spread over the words, and how many examples the paper would have lost."""
+    def _annotate(self, data: TaggingData) -> tuple[OrderingData, int]:
+        """Gold multisets spread over the words, and how many examples the paper's way loses."""
         free = tag(self.codec, self.tagger, data.sources)
-        lost = sum(not same_multiset(t.tokens, gold) for t, gold in zip(free, data.targets, strict=True))
-        multisets = annotate(self.tagger, data)
-        self.tell(f"annotated {len(multisets):,} examples (the paper would drop {lost:,} of them)")
+        right = [i for i, (t, gold) in enumerate(zip(free, data.targets, strict=True)) if same_multiset(t.tokens, gold)]
+        lost = len(free) - len(right)
+        if self.recipe.stage2.annotation == "drop":
+            if not right:
+                raise UserError(
+                    f"{self.task.name}: no training example is left for stage 2: stage 1 tags none of {len(free):,} "
+                    'with its gold multiset; train stage 1 longer, or set stage2.annotation = "constrained"'
+                )
+            chosen, multisets = right, [free[i].multiset for i in right]
+            self.tell(f"annotated {len(right):,} examples (dropped {lost:,} with a wrong multiset, as the paper does)")
+        else:
+            chosen, multisets = list(range(len(free))), annotate(self.tagger, data)
+            self.tell(f"annotated {len(multisets):,} examples (the paper would drop {lost:,} of them)")
         self.log.write("annotated", examples=len(multisets), paper_would_drop=lost, left_out=len(data.left_out))
-        return multisets, lost
+        sources, targets = [data.sources[i] for i in chosen], [data.targets[i] for i in chosen]
+        return ordering_data(self.codec, sources, targets, multisets), lost
 
     def _summarise(self, data: TaggingData, would_drop: int, tagging: Position, ordering: Position) -> None:
         summary = RunSummary(
