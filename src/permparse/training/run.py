@@ -28,6 +28,7 @@ from permparse.training.networks import build_networks
 from permparse.training.ordering import OrderingData, OrderingStage, ordering_data
 from permparse.training.progress import Progress
 from permparse.training.recipe import Optimisation, Recipe
+from permparse.training.sharing import copy_tagger
 from permparse.training.storage import write_atomically
 from permparse.training.tagging import (
     TaggingData,
@@ -64,13 +65,24 @@ class RunSummary:
     data: str
 
 
-def train(recipe: Recipe, folder: Path | str, resume: bool = False, quiet: bool = False) -> Parser:
-    """Train both stages of a recipe in ``folder`` and return the parser, which is saved there too."""
+def train(
+    recipe: Recipe,
+    folder: Path | str,
+    resume: bool = False,
+    quiet: bool = False,
+    tagger_from: Path | None = None,
+) -> Parser:
+    """Train both stages of a recipe in ``folder`` and return the parser, which is saved there too.
+
+    ``tagger_from`` is the folder of a run with the same stage 1, which is then taken over from there.
+    """
     folder = Path(folder)
     if resume:
         recipe = saved_recipe(folder)
     elif (folder / RECIPE_FILE).exists():
         raise UserError(f"{folder}: holds a run already; go on with it by --resume, or choose another with --output")
+    elif tagger_from is not None:
+        copy_tagger(tagger_from, folder, recipe)
     progress = Progress(quiet)
     session = _Run(recipe, folder, progress, quiet)
     try:
