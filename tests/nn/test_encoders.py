@@ -59,12 +59,17 @@ def test_word_dropout_replaces_words_in_training_only():
 
 
 def test_given_vectors_are_used_and_can_be_frozen():
-    vectors = torch.randn(9, 6)
-    network = SourceNetwork(config("none", embedding_size=6, freeze_vectors=True), 9, vectors)
-    assert torch.equal(network.words.weight, vectors)
+    given = {"embedding_size": 6, "vectors": "glove.txt"}
+    network = SourceNetwork(config("none", **given, freeze_vectors=True), 9)
+    before, vectors = network.words.weight.clone(), torch.randn(2, 6)
+    network.start_from(torch.tensor([7, 3]), vectors)
+    assert torch.equal(network.words.weight[[7, 3]], vectors)
+    assert torch.equal(network.words.weight[:3], before[:3])
     assert not network.words.weight.requires_grad
-    with pytest.raises(ValueError, match=r"vectors: expected shape \[8, 6\], got \[9, 6\]"):
-        SourceNetwork(config("none", embedding_size=6), 8, vectors)
+    assert SourceNetwork(config("none", **given), 9).words.weight.requires_grad
+    assert SourceNetwork(config("none", freeze_vectors=True), 9).words.weight.requires_grad
+    with pytest.raises(ValueError, match=r"vectors: expected shape \[1, 6\], got \[2, 6\]"):
+        network.start_from(torch.tensor([5]), vectors)
 
 
 def test_features_are_added_to_the_word():

@@ -6,11 +6,15 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from conftest import TINY
 from permparse.errors import UserError
-from permparse.training.recipe import load_recipe
+from permparse.parser import Parser
+from permparse.training.loop import Trainer
+from permparse.training.recipe import Recipe, load_recipe
 from permparse.training.run import train
 
 
@@ -42,6 +46,61 @@ def test_dropping_annotation_trains_on_the_rightly_tagged_examples_only(tiny_run
     assert 0 < annotated["paper_would_drop"] == summary["paper_would_drop"]
     assert annotated["examples"] == summary["examples"] - summary["paper_would_drop"]
     assert weights(dropped) != weights(tiny_run)
+
+
+VECTORS = ["tagger.encoder.vectors=vectors.txt", "scorer.encoder.vectors=vectors.txt"]
+
+
+def interrupted_in_stage_2(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that Ctrl-C stops right after the first checkpoint of stage 2."""
+    save = Trainer.save
+
+    def save_and_stop(trainer: Trainer) -> None:
+        save(trainer)
+        if trainer.stage.name == "scorer":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "save", save_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, folder, quiet=True)
+
+
+@pytest.mark.parametrize("freeze", ["false", "true"])
+def test_given_vectors_are_read_once_and_a_resumed_run_does_without_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, freeze: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
+    rows = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip("abcdefghijk", given, strict=True))
+    (tmp_path / "vectors.txt").write_text("".join(rows))
+    settings = [*VECTORS, "tagger.encoder.embedding_size=16", "checkpoint_seconds=0.01", "stage1.epochs=1"]
+    freezing = [f"{name}.encoder.freeze_vectors={freeze}" for name in ("tagger", "scorer")]
+    recipe = load_recipe("doubling", [*TINY, *settings, *freezing])
+    interrupted_in_stage_2(recipe, tmp_path / "stopped", monkeypatch)
+    whole = train(recipe, tmp_path / "whole", quiet=True)
+    (tmp_path / "vectors.txt").unlink()
+    resumed = train(recipe, tmp_path / "stopped", resume=True, quiet=True)
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
+    ids = whole.codec.words.ids("abcdefghijk")
+    for network in (Parser.load(tmp_path / "whole").tagger, resumed.scorer):
+        kept = torch.equal(network.source.words.weight[ids], torch.from_numpy(given))
+        assert kept is (freeze == "true")
+    events = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
+    assert [(e["stage"], e["found"], e["words"]) for e in events if e["event"] == "vectors"] == [
+        ("tagger", 11, 11),
+        ("scorer", 11, 11),
+    ]
+
+
+def test_a_wrong_file_of_vectors_stops_a_run_before_it_begins(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("a 0.5 0.5\n")
+    for setting in ("tagger.encoder.vectors", "scorer.encoder.vectors"):
+        recipe = load_recipe("doubling", [*TINY, f"{setting}={path}"])
+        with pytest.raises(UserError, match=r"vectors\.txt:1: expected a word and \d+ numbers"):
+            train(recipe, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_dropping_every_example_is_said_in_words(tmp_path: Path) -> None:

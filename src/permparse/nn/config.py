@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -35,8 +36,11 @@ class EncoderConfig(NetworkConfig):
     """Chance of a word being replaced by the unknown word during training."""
     static: bool = True
     """Add the context-free embedding of a word to its state."""
+    vectors: Path | None = None
+    """Text file of word vectors to start from (a word and embedding_size numbers a line, as GloVe has them); words
+    of the vocabulary without a vector start at random, as all do without a file."""
     freeze_vectors: bool = False
-    """Keep given word vectors fixed instead of training them further."""
+    """With vectors: keep all word embeddings as they start instead of training them."""
 
 
 class TaggerConfig(NetworkConfig):

@@ -40,12 +40,11 @@ class JumpScorer(nn.Module):
         config: ScorerConfig,
         source_vocabulary_size: int,
         symbol_count: int,
-        vectors: Tensor | None = None,
         feature_sizes: Sequence[int] = (),
     ) -> None:
         super().__init__()
         self.config = config
-        self.source = SourceNetwork(config.encoder, source_vocabulary_size, vectors, feature_sizes)
+        self.source = SourceNetwork(config.encoder, source_vocabulary_size, feature_sizes)
         self.contents = small_embedding(symbol_count, config.encoder.embedding_size) if config.multisets else None
         self.symbols = nn.Embedding(symbol_count, config.symbol_size)
         self.copies = nn.Embedding(config.max_copies, config.copy_size)

@@ -19,25 +19,18 @@ EMBEDDING_SCALE = 0.1
 
 
 class SourceNetwork(nn.Module):
-    """Word embedding (learned, or starting from given ``vectors``), further categorical features, encoder."""
+    """Word embedding (learned, or starting from given vectors), further categorical features, encoder."""
 
     def __init__(
         self,
         config: EncoderConfig,
         vocabulary_size: int,
-        vectors: Tensor | None = None,
         feature_sizes: Sequence[int] = (),
     ) -> None:
         super().__init__()
         self.config = config
         self.words = small_embedding(vocabulary_size, config.embedding_size, padding_idx=PAD)
-        if vectors is not None:
-            if tuple(vectors.shape) != (vocabulary_size, config.embedding_size):
-                expected = [vocabulary_size, config.embedding_size]
-                raise ValueError(f"vectors: expected shape {expected}, got {list(vectors.shape)}")
-            with torch.no_grad():
-                self.words.weight.copy_(vectors)
-            self.words.weight.requires_grad_(not config.freeze_vectors)
+        self.words.weight.requires_grad_(config.vectors is None or not config.freeze_vectors)
         self.features = nn.ModuleList(small_embedding(size, config.embedding_size) for size in feature_sizes)
         same = config.embedding_size == config.hidden_size
         self.project = nn.Identity() if same else nn.Linear(config.embedding_size, config.hidden_size)
@@ -47,6 +40,14 @@ class SourceNetwork(nn.Module):
     @property
     def state_size(self) -> int:
         return self.config.hidden_size
+
+    @torch.no_grad()
+    def start_from(self, ids: Tensor, vectors: Tensor) -> None:
+        """Put given word vectors in the place of random ones. *Shape:* ids [n], vectors [n, embedding_size]."""
+        expected = [len(ids), self.config.embedding_size]
+        if list(vectors.shape) != expected:
+            raise ValueError(f"vectors: expected shape {expected}, got {list(vectors.shape)}")
+        self.words.weight[ids] = vectors.to(self.words.weight)
 
     def forward(self, source: SourceBatch, known: Tensor | None = None) -> Tensor:
         """The states of all words. *Shape:* [B, m, hidden_size]; without meaning beyond the length.

@@ -42,13 +42,12 @@ class MultisetTagger(nn.Module):
         config: TaggerConfig,
         source_vocabulary_size: int,
         symbol_count: int,
-        vectors: Tensor | None = None,
         feature_sizes: Sequence[int] = (),
     ) -> None:
         super().__init__()
         self.config = config
         self.symbol_count = symbol_count
-        self.source = SourceNetwork(config.encoder, source_vocabulary_size, vectors, feature_sizes)
+        self.source = SourceNetwork(config.encoder, source_vocabulary_size, feature_sizes)
         self.ff = nn.Sequential(
             nn.Linear(self.source.state_size, config.ff_size), nn.GELU(), nn.Dropout(config.ff_dropout)
         )

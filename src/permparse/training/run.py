@@ -24,12 +24,12 @@ from permparse.training.batching import spread
 from permparse.training.codec import Codec
 from permparse.training.log import RunLog
 from permparse.training.loop import Position, Stage, Trainer
-from permparse.training.networks import build_networks
+from permparse.training.networks import build_networks, give_vectors
 from permparse.training.ordering import OrderingData, OrderingStage, ordering_data
 from permparse.training.progress import Progress
 from permparse.training.recipe import Optimisation, Recipe
 from permparse.training.sharing import copy_tagger
-from permparse.training.storage import write_atomically
+from permparse.training.storage import is_saved, write_atomically
 from permparse.training.tagging import (
     TaggingData,
     TaggingStage,
@@ -112,6 +112,13 @@ class _Run:
         self.fingerprint = _fingerprint(self.examples, self.dev)
         self.codec = Codec.build(task, self.examples, recipe.data)
         self.tagger, self.scorer = build_networks(recipe, self.codec)
+        # Both files are read now, so that a mistake in the second shows before the first stage is trained.
+        networks = {"tagger": self.tagger.source, "scorer": self.scorer.source}
+        vectors = {
+            name: give_vectors(network, self.codec)
+            for number, (name, network) in enumerate(networks.items(), 1)
+            if not is_saved(folder / f"stage{number}")
+        }
         # Only now, with data and settings found good, does the run begin to exist.
         _require_same_data(folder, self.fingerprint)
         write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
@@ -122,6 +129,10 @@ class _Run:
             f"[bold]{task.name}[/]: {len(self.examples):,} examples, {len(self.codec.words):,} words, "
             f"{len(self.codec.symbols):,} symbols, {sizes[0]:,} + {sizes[1]:,} parameters"
         )
+        for name, coverage in vectors.items():
+            if coverage is not None:
+                self.tell(f"{name} vectors: {coverage[0]:,} of {coverage[1]:,} words")
+                self.log.write("vectors", stage=name, found=coverage[0], words=coverage[1])
 
     def tell(self, message: str) -> None:
         if not self.quiet:
