@@ -1,4 +1,4 @@
-"""The command line: `permparse train | evaluate | parse | data | tasks | bench | demo`.
+"""The command line: `permparse train | evaluate | parse | data | tasks | reproduce | bench | demo`.
 
 Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
 """
@@ -14,7 +14,7 @@ import typer
 from rich.markup import escape
 
 from permparse import __version__
-from permparse.cli import bench, data, demo, evaluate, parse, train
+from permparse.cli import bench, data, demo, evaluate, parse, reproduce, train
 from permparse.console import err
 from permparse.errors import UserError
 
@@ -60,6 +60,7 @@ app.command("evaluate")(evaluate.command)
 app.command("parse")(parse.command)
 app.command("data")(data.command)
 app.command("tasks")(data.tasks_command)
+app.command("reproduce")(reproduce.command)
 app.command("bench")(bench.command)
 app.command("demo")(demo.command)
 

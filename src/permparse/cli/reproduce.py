@@ -1,0 +1,125 @@
+"""`permparse reproduce`: the tables and figures, ours beside the paper's, from runs that anyone can repeat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from permparse.console import note, out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from permparse.experiments.plan import Known, Run
+    from permparse.experiments.runner import Failure, Places
+    from permparse.experiments.studies import Study
+
+
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables and figures; `all` for every one.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="Seeds of every row; 5 if not given, 3 for the ablations.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side, on one core each if > 1.")] = 1,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
+    ] = None,
+    runs: Annotated[Path, typer.Option("--runs", help="Folder in which the runs are trained.")] = Path(
+        "runs/reproduce"
+    ),
+    results: Annotated[Path, typer.Option("--results", help="Folder of the records, figures and README.md.")] = Path(
+        "results"
+    ),
+    list_: Annotated[bool, typer.Option("--list", help="List tables and figures, and how much is done.")] = False,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Train nothing; show what is there.")] = False,
+) -> None:
+    """Run what is missing of a table or figure, and print it beside the paper's.
+
+    Every run is a process of its own and leaves one JSON file in results/runs; a run whose file is there and whose
+    recipe has not changed since is skipped. results/README.md is written anew at the end. After Ctrl-C, or a
+    power cut, the same command goes on from where it was.
+
+    [bold]Examples[/]
+
+      permparse reproduce                        what there is to reproduce
+
+      permparse reproduce doubling --seeds 2     minutes, no data needed
+
+      permparse reproduce cogs-exact --jobs 2 --data DATA
+
+      permparse reproduce all --no-run           print every table from the runs there are
+    """
+    from permparse.experiments.plan import Known, missing, runs_of
+    from permparse.experiments.report import write_report
+    from permparse.experiments.runner import Places
+    from permparse.experiments.studies import all_studies, choose
+
+    studies = all_studies()
+    if list_ or not names:
+        _list(studies.values(), Known(results), seeds)
+        return
+    chosen = choose(names, studies)
+    failures: list[Failure] = []
+    if not no_run:
+        known = Known(results)
+        wanted = runs_of(chosen, seeds)
+        failures = _run(missing(wanted, known), len(wanted), known, Places(runs, results, data), jobs)
+    for study in chosen:
+        _show(study, Known(results))
+    note(f"[dim]wrote {write_report(studies.values(), results)}[/]")
+    if failures:
+        note(f"[bold red]{len(failures)} runs failed[/]: {', '.join(f.run.name for f in failures)}")
+        raise typer.Exit(1)
+
+
+def _run(left: Sequence[Run], wanted: int, known: Known, places: Places, jobs: int) -> list[Failure]:
+    from permparse.errors import UserError
+    from permparse.experiments.display import Display
+    from permparse.experiments.runner import run_all
+
+    note(f"{wanted} runs, {len(left)} of them to do")
+    for run in left:
+        try:
+            if known.outdated(run):
+                note(f"[yellow]again[/]   {run.name}: its recipe has changed since it was run")
+        except UserError:
+            continue  # said when it is this run's turn to fail
+    try:
+        with Display(len(left), jobs, known) as display:
+            return run_all(left, places, jobs, display)
+    except KeyboardInterrupt:
+        note("stopped; the same command goes on from here")
+        raise typer.Exit(130) from None
+
+
+def _list(studies: Iterable[Study], known: Known, seeds: int | None) -> None:
+    from permparse.experiments.plan import runs_of
+
+    table = Table("name", "runs done", "shows", box=None, pad_edge=False, header_style="bold")
+    for study in studies:
+        wanted = runs_of([study], seeds)
+        done = sum(known.find(run) is not None for run in wanted)
+        table.add_row(study.name, f"{done} of {len(wanted)}", escape(study.title))
+    out.print(table)
+    out.print("[dim]permparse reproduce NAME runs what is missing and prints it; all is every one[/]")
+
+
+def _show(study: Study, known: Known) -> None:
+    from permparse.experiments.tables import build
+
+    built = build(study, known)
+    table = Table(title=escape(built.title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(built.header):
+        table.add_column(escape(name), justify="right" if i else "left")
+    for line, row in zip(study.lines, built.rows, strict=True):
+        table.add_row(*(escape(cell) for cell in row), style="bold" if line.rows else "")
+    out.print(table)
+    if built.note:
+        out.print(f"[dim]{escape(built.note)}[/]")
+    out.print()

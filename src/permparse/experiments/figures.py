@@ -1,0 +1,55 @@
+"""Figures of studies as PNG: mean over seeds with the standard deviation as error bars."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from permparse.errors import UserError
+from permparse.experiments.plan import Known
+from permparse.experiments.published import Number
+from permparse.experiments.studies import Axes, Cell, Line, Study
+from permparse.experiments.tables import summarise, values
+from permparse.training.storage import write_atomically
+
+COLOURS = ("#0b6e99", "#b8860b", "#a23b72", "#4f7942", "#666666")
+
+
+def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
+    """Draw what there is of a study; False if there is nothing of ours to draw."""
+    lines = [(line, _points(line, known)) for line in study.lines]
+    if not any(points for line, points in lines if line.rows):
+        return False
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise UserError("figures need matplotlib; pip install 'permparse[plot]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, plot = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
+    for (line, points), colour in zip(lines, COLOURS, strict=False):
+        if points:
+            x, mean, std = zip(*points, strict=True)
+            style = "o-" if line.rows else "s--"
+            plot.errorbar(x, mean, yerr=std, fmt=style, color=colour, capsize=3, label=line.label)
+    plot.set(xlabel=axes.x, ylabel=axes.y, ylim=(0, 105), title=study.title)
+    plot.set_xticks(range(len(study.columns)), study.columns)
+    plot.legend(loc="best", frameon=False)
+    plot.spines[["top", "right"]].set_visible(False)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, metadata={"Software": None})
+    pyplot.close(figure)
+    write_atomically(path, picture.getvalue())
+    return True
+
+
+def _points(line: Line, known: Known) -> list[tuple[int, float, float]]:
+    """(number of the column, mean, standard deviation) wherever the line has a figure."""
+    points = []
+    for i, cell in enumerate(line.cells):
+        if isinstance(cell, Number):
+            points.append((i, cell.mean, cell.std or 0.0))
+        elif isinstance(cell, Cell) and (summary := summarise(values(cell.row, cell.measure, known))) is not None:
+            points.append((i, summary.mean, summary.std or 0.0))
+    return points

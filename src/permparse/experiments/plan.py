@@ -1,0 +1,141 @@
+"""What is left to do: runs, the records that make them superfluous, and the folders they can start from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from permparse.errors import UserError
+from permparse.experiments.records import Record, read_records
+from permparse.experiments.studies import Row, Study
+from permparse.training.recipe import Recipe, load_recipe
+from permparse.training.run import RECIPE_FILE
+from permparse.training.sharing import tagger_is_trained, tagger_settings
+
+
+@dataclass(frozen=True)
+class Run:
+    """A row with a seed: one training and its evaluation."""
+
+    row: Row
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.row.name}-seed{self.seed}"
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The resolved recipe; UserError if the recipe or a setting of the row does not exist."""
+        return load_recipe(self.row.recipe, [*self.row.overrides, f"seed={self.seed}"])
+
+    @property
+    def new_folder(self) -> str:
+        """The name of its folder, if it needs one of its own: a changed recipe never meets an older run."""
+        settings = training_settings(self.recipe).model_dump(mode="json", exclude_defaults=True)
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        return f"{self.name}-{digest[:8]}"
+
+
+def result_settings(recipe: Recipe) -> Recipe:
+    """The recipe without what changes no result: where the data lies, how often to save, what to log."""
+    data = recipe.data.model_copy(update={"folder": None})
+    return recipe.model_copy(update={"data": data, "tensorboard": False, "checkpoint_seconds": 60.0})
+
+
+def training_settings(recipe: Recipe) -> Recipe:
+    """The same, without what changes no weights: runs that agree in it are one training."""
+    return result_settings(recipe).model_copy(update={"decoder": "search"})
+
+
+def runs_of(studies: Iterable[Study], seeds: int | None) -> list[Run]:
+    """Every run the studies show, each once, the first seed of all rows first."""
+    wanted = [Run(row, seed) for study in studies for row in study.rows for seed in range(seeds or study.seeds)]
+    return sorted(dict.fromkeys(wanted), key=lambda run: run.seed)
+
+
+class Known:
+    """The records of a results folder, found by what was run and not by how it was called."""
+
+    def __init__(self, results: Path) -> None:
+        self.records = read_records(results)
+        self._of_row: dict[Row, list[Record]] = {}
+        self._settings = {(record.row, record.seed): _settings_of(record) for record in self.records}
+
+    def find(self, run: Run) -> Record | None:
+        """The record that answers the run: same settings, all splits judged."""
+        try:
+            wanted = result_settings(run.recipe)
+        except UserError:
+            return None
+        answers = [
+            record
+            for record in self.records
+            if record.seed == run.seed
+            and set(run.row.splits) <= record.evaluations.keys()
+            # Comparing recipes as they are read, not as they were written, lets a new setting have its default.
+            and self._settings[record.row, record.seed] == wanted
+        ]
+        return next((r for r in answers if r.row == run.row.name), answers[0] if answers else None)
+
+    def of_row(self, row: Row) -> list[Record]:
+        """The records of a row as it is defined now, by seed."""
+        if row not in self._of_row:
+            seeds = sorted({record.seed for record in self.records})
+            found = [self.find(Run(row, seed)) for seed in seeds]
+            self._of_row[row] = [record for record in found if record is not None]
+        return self._of_row[row]
+
+    def outdated(self, run: Run) -> bool:
+        """Whether there is a record under this name of a recipe that has changed since."""
+        name = run.row.name, run.seed
+        return name in self._settings and self._settings[name] != result_settings(run.recipe)
+
+
+def missing(runs: Sequence[Run], known: Known) -> list[Run]:
+    """The runs without a record, of those with the same settings and splits only one."""
+    left: dict[tuple[str, tuple[str, ...]], Run] = {}
+    for run in runs:
+        if known.find(run) is None:
+            left.setdefault(_identity(run), run)
+    return list(left.values())
+
+
+def folder_for(run: Run, runs: Path) -> Path:
+    """The folder of the training that the run needs: begun or finished already, or new."""
+    wanted = training_settings(run.recipe)
+    found = (folder for folder, recipe in _trainings(runs) if training_settings(recipe) == wanted)
+    return next(found, runs / run.new_folder)
+
+
+def tagger_for(run: Run, runs: Path) -> Path | None:
+    """A run with the same stage 1, finished, to start from."""
+    wanted = tagger_settings(run.recipe)
+    same = (folder for folder, recipe in _trainings(runs) if tagger_settings(recipe) == wanted)
+    return next((folder for folder in same if tagger_is_trained(folder)), None)
+
+
+def _trainings(runs: Path) -> Iterable[tuple[Path, Recipe]]:
+    for path in sorted(runs.glob(f"*-seed*/{RECIPE_FILE}")):
+        try:
+            yield path.parent, Recipe.from_toml(path.read_text(encoding="utf-8"), str(path))
+        except UserError:
+            continue  # of another version of permparse: of no use, and no harm
+
+
+def _settings_of(record: Record) -> Recipe | None:
+    try:
+        return result_settings(Recipe.from_toml(record.recipe, record.row))
+    except UserError:
+        return None
+
+
+def _identity(run: Run) -> tuple[str, tuple[str, ...]]:
+    try:
+        return result_settings(run.recipe).to_toml(), run.row.splits
+    except UserError:
+        return run.name, run.row.splits

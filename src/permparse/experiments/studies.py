@@ -1,0 +1,339 @@
+"""Every table and figure that `permparse reproduce` knows, as data: what to train and what to show of it.
+
+To add a row, add a `Row` and a line that shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from permparse.errors import UserError, nearest
+from permparse.experiments import published
+from permparse.experiments.measures import Measure, accuracy, freq, minutes, parameters, seq_given_freq
+from permparse.experiments.published import Number, Published
+from permparse.training.recipe import load_recipe, recipe_names
+
+
+@dataclass(frozen=True)
+class Row:
+    """A configuration: a recipe with some settings changed, and the splits it is judged on."""
+
+    name: str
+    recipe: str
+    overrides: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ("test",)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of ours: what to read from the records of a row. ``mark`` is printed behind it."""
+
+    row: Row
+    measure: Measure
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: cells of ours, published figures, words, or nothing."""
+
+    label: str
+    cells: tuple[Cell | Number | str | None, ...]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The configurations it shows, each once."""
+        return list(dict.fromkeys(cell.row for cell in self.cells if isinstance(cell, Cell)))
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the axes of a figure say; the columns of the table are its x axis."""
+
+    x: str
+    y: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table, and perhaps a figure of it. ``costs`` adds columns with minutes and parameters."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    note: str = ""
+    seeds: int = 5
+    costs: bool = True
+    figure: Axes | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """What has to be trained for it."""
+        return list(dict.fromkeys(row for line in self.lines for row in line.rows))
+
+
+GEN = ("gen",)
+COGS = Row("cogs", "cogs", splits=GEN)
+COGS_COPY = Row("cogs-copy", "cogs", ("data.lexicon=copy",), GEN)
+COGS_LSTM = Row("cogs-lstm", "cogs-lstm", splits=GEN)
+COGS_PAPER = Row("cogs-paper", "cogs-paper", splits=GEN)
+ATIS_IID = Row("atis-iid", "atis-iid")
+ATIS_LENGTH = Row("atis-length", "atis-length")
+CALENDAR = Row("okapi-calendar", "okapi-calendar")
+DOCUMENT = Row("okapi-document", "okapi-document")
+EMAIL = Row("okapi-email", "okapi-email")
+DOUBLING = Row("doubling", "doubling", splits=("test", "length-40", "length-100"))
+
+CATEGORIES = ("OS", "CP", "PP", "Lex")
+LENGTHS = tuple(str(n) for n in (*range(11, 21), 40, 100))
+CLAUSES = ("5", "6", "7")
+
+
+def _paper(row: Row) -> Row:
+    """The paper's configuration of a task, which is a recipe of its own."""
+    return Row(f"{row.name}-paper", f"{row.recipe}-paper", splits=row.splits)
+
+
+def _lines(found: Sequence[Published], ours: Sequence[Line]) -> tuple[Line, ...]:
+    """Published lines above ours; cells and lines of ours that no recipe stands behind yet are left out."""
+    known = set(recipe_names())
+    kept = []
+    for line in ours:
+        cells = tuple(c if not isinstance(c, Cell) or c.row.recipe in known else None for c in line.cells)
+        if any(isinstance(cell, Cell) for cell in cells):
+            kept.append(Line(line.label, cells))
+    return (*(Line(p.label, p.values) for p in found), *kept)
+
+
+def _cogs(label: str, row: Row, metric: str) -> Line:
+    by_category = [accuracy(metric, "gen", ("group", name)) for name in CATEGORIES]
+    return Line(label, tuple(Cell(row, measure) for measure in (*by_category, accuracy(metric, "gen"))))
+
+
+def _cogs_study(name: str, metric: str, title: str, found: Sequence[Published], note: str) -> Study:
+    ours = [
+        _cogs("ours, geometric encoders", COGS, metric),
+        _cogs("ours, geometric encoders, without lexicon", COGS_COPY, metric),
+        _cogs("ours, LSTM encoders", COGS_LSTM, metric),
+        _cogs("the paper's configuration, LSTM, our code", COGS_PAPER, metric),
+    ]
+    return Study(name, title, (*CATEGORIES, "total"), _lines(found, ours), note)
+
+
+def _across(label: str, rows: Sequence[Row]) -> Line:
+    """One column a task, by its main metric."""
+    return Line(label, tuple(Cell(row, accuracy()) for row in rows))
+
+
+def _task_study(
+    name: str, title: str, columns: Sequence[str], rows: Sequence[Row], found: Sequence[Published]
+) -> Study:
+    ours = [_across("ours", rows), _across("the paper's configuration, our code", [_paper(row) for row in rows])]
+    return Study(name, title, tuple(columns), _lines(found, ours))
+
+
+TASKS: dict[str, Row] = {
+    "doubling": DOUBLING,
+    "COGS": COGS,
+    "COGS, LSTM": COGS_LSTM,
+    "ATIS iid": ATIS_IID,
+    "ATIS length": ATIS_LENGTH,
+    "Okapi calendar": CALENDAR,
+    "Okapi document": DOCUMENT,
+    "Okapi email": EMAIL,
+}
+
+
+def _breakdown() -> Study:
+    def line(label: str, row: Row, group: tuple[str, str] | None = None) -> Line:
+        measures = [measure(row.splits[0], group) for measure in (freq, _seq, seq_given_freq)]
+        return Line(label, (*(Cell(row, m) for m in measures), *published.BREAKDOWN.get(label, (None, None))))
+
+    ours = [line(label, row) for label, row in TASKS.items()]
+    ours[1:1] = [line(f"COGS {name}", COGS, ("group", name)) for name in CATEGORIES]
+    return Study(
+        "breakdown",
+        "Where errors arise: multisets (Freq), outputs (Seq), outputs among right multisets (Seq/Freq), %",
+        ("Freq", "Seq", "Seq/Freq", "the paper: Freq", "the paper: Seq"),
+        _lines((), ours),
+        "The paper's figures are those of its pretrained model.",
+        costs=False,
+    )
+
+
+def _seq(split: str, group: tuple[str, str] | None) -> Measure:
+    return accuracy(None, split, group)
+
+
+def _runtimes() -> Study:
+    def line(label: str, row: Row) -> Line:
+        ours = (Cell(row, minutes("tagger")), Cell(row, minutes("scorer")), Cell(row, minutes()))
+        return Line(label, (*ours, *published.MINUTES.get(label, (None, None))))
+
+    return Study(
+        "runtimes",
+        "Minutes of training",
+        ("stage 1", "stage 2", "both", "the paper: stage 1", "the paper: stage 2"),
+        _lines((), [line(label, row) for label, row in TASKS.items()]),
+        "Ours on CPU, by the clock, with as many runs side by side as the list of runs says; the paper's on a "
+        "GTX 1080 Ti or 2080 Ti, pretrained on COGS, LSTM elsewhere.",
+        costs=False,
+    )
+
+
+def _parameters() -> Study:
+    def line(label: str, row: Row) -> Line:
+        ours = (Cell(row, parameters("tagger")), Cell(row, parameters("scorer")), Cell(row, parameters()))
+        return Line(label, (*ours, *published.PARAMETERS.get(label, (None, None))))
+
+    return Study(
+        "parameters",
+        "Millions of parameters",
+        ("stage 1", "stage 2", "both", "the paper: stage 1", "the paper: stage 2"),
+        _lines((), [line(label, row) for label, row in TASKS.items()]),
+        "The paper's figures are those of its LSTM variants.",
+        costs=False,
+    )
+
+
+def _doubling() -> Study:
+    def split(length: str) -> str:
+        return "test" if int(length) <= 20 else f"length-{length}"
+
+    theirs = [Number(100) if int(n) in published.DOUBLING_LENGTHS else None for n in LENGTHS]
+    ours = [Cell(DOUBLING, accuracy("exact", split(n), ("length", n))) for n in LENGTHS]
+    return Study(
+        "doubling",
+        "Doubling by length, trained on lengths 5 to 10, exact match, %",
+        LENGTHS,
+        _lines([Published("the authors' code", tuple(theirs))], [Line("ours", tuple(ours))]),
+        "The paper shows a figure, near 100 % up to length 20.",
+        figure=Axes("length of the word (trained on 5 to 10)", "% exact"),
+    )
+
+
+def _clauses() -> Study:
+    def line(label: str, row: Row) -> Line:
+        return Line(label, tuple(Cell(row, accuracy("clauses", "test", ("clauses", n))) for n in CLAUSES))
+
+    ours = [line("ours", DOCUMENT), line("the paper's configuration, our code", _paper(DOCUMENT))]
+    return Study(
+        "clauses",
+        "Okapi document by number of clauses, clause-set match, %",
+        CLAUSES,
+        _lines((), ours),
+        "Training has requests of up to four clauses. The paper shows a figure without numbers.",
+        figure=Axes("clauses of the request", "% right"),
+    )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of something we chose; ``bases`` are the configurations in which it is tried."""
+
+    name: str
+    label: str
+    override: str
+    bases: tuple[Row, ...] = (CALENDAR, COGS)
+
+
+CHOICES = (
+    Choice("tagger-geometric", "encoder of the tagger: geometric", "tagger.encoder.kind=geometric"),
+    Choice("tagger-bilstm", "encoder of the tagger: BiLSTM", "tagger.encoder.kind=bilstm"),
+    Choice("scorer-geometric", "encoder of the scorer: geometric", "scorer.encoder.kind=geometric"),
+    Choice("scorer-bilstm", "encoder of the scorer: BiLSTM", "scorer.encoder.kind=bilstm"),
+    Choice("lexicon-induced", "lexicon: induced", "data.lexicon=induced"),
+    Choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy"),
+    Choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
+    Choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
+    Choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1"),
+    Choice("hint-none", "alignment hint: none", "stage1.hint=none"),
+    Choice("temperature-1", "temperature: 1 / log n (the paper)", "stage2.temperature_power=1.0"),
+    Choice("temperature-2", "temperature: 1 / log² n (the authors' code)", "stage2.temperature_power=2.0"),
+    Choice("decoder-search", "decoder: path search", "decoder=search"),
+    Choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
+    Choice("normalised", "scores: normalised", "scorer.normalise=true"),
+    Choice("not-normalised", "scores: clipped (the paper)", "scorer.normalise=false"),
+    Choice("annotation-constrained", "annotation: constrained", "stage2.annotation=constrained"),
+    Choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
+    Choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false", (CALENDAR,)),
+)
+
+
+def _ablations() -> Study:
+    columns = (
+        ("Okapi calendar", CALENDAR, accuracy()),
+        ("COGS exact", COGS, accuracy("exact", "gen")),
+        ("COGS order-free", COGS, accuracy("order_free", "gen")),
+    )
+
+    def cell(choice: Choice, base: Row, measure: Measure) -> Cell | None:
+        if base not in choice.bases:
+            return None
+        if _changes_nothing(base, choice.override):
+            return Cell(base, measure, "*")
+        return Cell(Row(f"{base.name}-{choice.name}", base.recipe, (choice.override,), base.splits), measure)
+
+    lines = [Line("ours", tuple(Cell(base, measure) for _, base, measure in columns))]
+    lines += [Line(c.label, tuple(cell(c, base, measure) for _, base, measure in columns)) for c in CHOICES]
+    return Study(
+        "ablations",
+        "One choice changed at a time, %",
+        tuple(name for name, _, _ in columns),
+        _lines((), lines),
+        "* is our recipe as it is; a line without it is our recipe with that one setting changed, everything else, "
+        "such as epochs and learning rates, left as tuned for ours.",
+        seeds=3,
+    )
+
+
+def _changes_nothing(base: Row, override: str) -> bool:
+    try:
+        return load_recipe(base.recipe, [override]) == load_recipe(base.recipe)
+    except UserError:
+        return False
+
+
+def all_studies() -> dict[str, Study]:
+    """Every study by its name, in the order of the report."""
+    studies = (
+        _cogs_study(
+            "cogs-exact",
+            "exact",
+            "COGS, generalisation set, exact match, %",
+            published.COGS_EXACT,
+            "Without lexicon: words are copied, nothing is learned about how they map to tokens.",
+        ),
+        _cogs_study(
+            "cogs-order-free",
+            "order_free",
+            "COGS, generalisation set, order of conjuncts ignored, %",
+            published.COGS_ORDER_FREE,
+            "Petit et al. compare graphs; the RASP program is judged by its author's own measure.",
+        ),
+        _task_study("atis", "ATIS, tree match, %", ("iid", "length"), (ATIS_IID, ATIS_LENGTH), published.ATIS),
+        _task_study(
+            "okapi",
+            "Okapi, clause-set match, %",
+            ("calendar", "document", "email"),
+            (CALENDAR, DOCUMENT, EMAIL),
+            published.OKAPI,
+        ),
+        _breakdown(),
+        _doubling(),
+        _clauses(),
+        _ablations(),
+        _runtimes(),
+        _parameters(),
+    )
+    return {study.name: study for study in studies}
+
+
+def choose(names: Sequence[str], studies: dict[str, Study]) -> list[Study]:
+    """The studies of these names, `all` for every one."""
+    for name in names:
+        if name != "all" and name not in studies:
+            raise UserError(f"no table or figure is called {name!r}: {nearest(name, [*studies, 'all'])}")
+    return list(studies.values()) if "all" in names else [studies[name] for name in dict.fromkeys(names)]
