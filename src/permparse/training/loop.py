@@ -194,6 +194,7 @@ class Trainer:
         )
         if position.step % 20 == 0:
             self.log.curve(f"{self.stage.name}/loss", loss, position.step)
+            self.log.curve(f"{self.stage.name}/learning rate", group["lr"], position.step)
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -238,7 +239,8 @@ class Trainer:
             seconds=round(seconds, 2),
             scores=scores.named if scores else {},
         )
-        for name, value in (scores.named if scores else {}).items():
+        curves = {} if accuracy is None else {"accuracy": accuracy}
+        for name, value in (curves | (scores.named if scores else {})).items():
             self.log.curve(f"{self.stage.name}/{name}", value, position.step)
         progress.epoch(self.stage.name, epoch + 1, settings.epochs, loss, accuracy, scores, seconds)
 
