@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from conftest import TINY
 from permparse.cli import run
 from permparse.parser import Parser
+from permparse.training.codec import Codec
 
 
 @pytest.fixture(autouse=True)
@@ -153,21 +155,58 @@ def test_evaluating_with_another_decoder_keeps_the_scores_of_the_first(tiny_run:
     assert 'decoder = "hungarian"' in saved["tiny-test-hungarian.json"]
 
 
-def test_a_killed_training_resumes_to_the_same_weights(tiny_run: Path) -> None:
-    recipe = [part for item in (*TINY, "checkpoint_seconds=0.01") for part in ("--set", item)]
-    command = [sys.executable, "-c", "from permparse.cli import main; main()", "train", "doubling"]
+def _signalled_training(which: signal.Signals, folder: str) -> tuple[int, str]:
+    """Exit code and stderr of a training of the tiny run that gets a signal as soon as it has a checkpoint."""
+    settings = [part for item in (*TINY, "checkpoint_seconds=0.2") for part in ("--set", item)]
+    # A process started in the background may ignore Ctrl-C; one at a terminal does not.
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program += "; from permparse.cli import main; main()"
+    command = [sys.executable, "-c", program, "train", "doubling", *settings, "-o", folder]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*command, *recipe, "-o", "killed"], env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
-    while not Path("killed/stage1/manifest.json").exists() and time.monotonic() < until:
+    while not Path(folder, "stage1/manifest.json").exists() and time.monotonic() < until:
         time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(which)
+    _, message = process.communicate(timeout=60)
+    return process.returncode, message
+
+
+def _same_weights(one: Path, other: Path) -> bool:
+    names = ("tagger", "scorer")
+    first, second = (
+        [next((run_ / "parser").glob(f"{name}-*")).read_bytes() for name in names] for run_ in (one, other)
+    )
+    return first == second
+
+
+def test_a_killed_training_resumes_to_the_same_weights(tiny_run: Path) -> None:
+    code, _ = _signalled_training(signal.SIGKILL, "killed")
+    assert code == -signal.SIGKILL
     assert run(["train", "doubling", "--resume", "-o", "killed", "--quiet"]) == 0
-    assert run(["train", "doubling", *recipe, "-o", "whole", "--quiet"]) == 0
-    for name in ("tagger", "scorer"):
-        weights = [next(Path(run_, "parser").glob(f"{name}-*")).read_bytes() for run_ in ("killed", "whole")]
-        assert weights[0] == weights[1]
+    assert _same_weights(Path("killed"), tiny_run)
+
+
+def test_ctrl_c_exits_with_130_and_says_how_to_go_on(tiny_run: Path) -> None:
+    code, message = _signalled_training(signal.SIGINT, "my run")
+    assert code == 130
+    assert "Traceback" not in message
+    stopped, _, again = message.splitlines()[-1].partition("; go on with: ")
+    assert stopped == "stopped"
+    assert again == "permparse train --resume --output 'my run'"
+    assert run([*shlex.split(again)[1:], "--quiet"]) == 0
+    assert _same_weights(Path("my run"), tiny_run)
+
+
+def test_ctrl_c_before_the_run_begins_offers_no_resuming(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Codec, "build", interrupt)
+    assert run(["train", "doubling"]) == 130
+    assert capsys.readouterr().err == "stopped; nothing was trained yet\n"
 
 
 def test_resuming_takes_no_other_settings(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from permparse.console import note, out
@@ -56,9 +58,8 @@ def command(
     if recipe is None and output is None:
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
     folder = output or Path("runs") / Path(recipe or "").stem
-    again = f"permparse train {recipe or ''} --resume --output {folder}".replace("  ", " ")
     from permparse.training.recipe import load_recipe
-    from permparse.training.run import RUN_FILE, saved_recipe, train
+    from permparse.training.run import RECIPE_FILE, RUN_FILE, saved_recipe, train
 
     overrides = list(set_ or [])
     if data is not None:
@@ -76,7 +77,9 @@ def command(
     try:
         train(chosen, folder, resume=resume, quiet=quiet)
     except KeyboardInterrupt:
-        note(f"stopped; go on with: {again}")
+        begun = (folder / RECIPE_FILE).is_file()
+        again = f"go on with: permparse train --resume --output {shlex.quote(str(folder))}"
+        note(f"stopped; {escape(again) if begun else 'nothing was trained yet'}")
         raise typer.Exit(130) from None
     if json:
         out.print((folder / RUN_FILE).read_text(encoding="utf-8").strip(), markup=False)
