@@ -18,7 +18,7 @@ MAY_USE = {
     "permutation": {"errors"},
     "multiset": {"errors"},
     "nn": {"errors", "permutation", "multiset"},
-    "data": {"errors"},
+    "data": BASE,
     "tasks": {"errors", "data"},
     "training": BASE | {"permutation", "multiset", "nn", "data", "tasks", "parser"},
     "parser": BASE | {"permutation", "multiset", "nn", "data", "tasks", "training"},

@@ -6,18 +6,23 @@ The project holds no data; a local folder of the same layout serves as well and 
 import hashlib
 import http.client
 import os
-import shutil
 import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from permparse.console import err
 from permparse.errors import UserError, nearest
 
 SPLITS = ("train", "dev", "test")
 TIMEOUT = 60.0
+CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -126,17 +131,48 @@ def _fetch(source: Source, path: Path) -> Path:
 
 
 def _retrieve(url: str, path: Path) -> None:
-    """Save what the URL serves; any failure of the network is the UserError that says what to do instead."""
+    """Save what the URL serves, with a progress bar for whoever waits at a terminal."""
+    with path.open("wb") as file, closing(_served(url)) as chunks:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+def _served(url: str) -> Generator[bytes, None, None]:
+    """What the URL serves; any failure of the network is the UserError that says what to do instead."""
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, path.open("wb") as file:
-            shutil.copyfileobj(answer, file)
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        reason = getattr(error, "reason", error)
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, _progress_bar() as bar:
+            stated = answer.headers.get("Content-Length")
+            total, received = int(stated) if stated else None, 0
+            shown = bar.add_task(f"downloading {url.rpartition('/')[2]}", total=total)
+            while chunk := answer.read(CHUNK):
+                received += len(chunk)
+                bar.update(shown, completed=received)
+                yield chunk
+            if total is not None and received < total:
+                raise ConnectionError(f"the connection broke after {received:,} of {total:,} bytes")
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+            reason = f"HTTP {error.code} {error.reason}"
         raise UserError(
             f"cannot download {url} ({reason}). If this machine is offline, copy the data to a folder and "
             "name it with --data FOLDER or the environment variable PERMPARSE_DATA; the tasks doubling and "
             "fragment need no data"
         ) from None
+
+
+def _progress_bar() -> Progress:
+    """Bytes and time left of a download; shows nothing when nobody watches a terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(compact=True),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
 
 
 def _unpack(archive: Path, members: dict[str, str], folder: Path) -> None:
