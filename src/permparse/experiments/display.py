@@ -56,14 +56,14 @@ class Display:
         table = Table(box=None, pad_edge=False, show_header=False)
         for each in running:
             table.add_row("[bold]running[/]", each.run.name, progress(each), f"[dim]{_clock(each.seconds)}[/]")
-        table.add_row("[dim]waiting[/]", f"[dim]{len(waiting)} runs[/]", self._time_left(running, waiting), "")
+        table.add_row("[dim]waiting[/]", f"[dim]{len(waiting)} runs[/]", self.time_left(running, waiting), "")
         self._live.update(table)
 
     def _count(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
         return f"[dim]({self._done} of {self._total}{failed})[/]"
 
-    def _time_left(self, running: Sequence[Running], waiting: Sequence[Run]) -> str:
+    def time_left(self, running: Sequence[Running], waiting: Sequence[Run]) -> str:
         usual = [self._usual(run) for run in (*(r.run for r in running), *waiting)]
         if not usual or None in usual:
             return ""

@@ -4,10 +4,12 @@ work."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +19,7 @@ from permparse.experiments.plan import Run, folder_for, tagger_for, training_set
 from permparse.experiments.worker import Order
 from permparse.training.sharing import tagger_settings
 
+WORKER = (sys.executable, "-m", "permparse.experiments.worker")
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0
 
@@ -63,15 +66,19 @@ class Watcher(Protocol):
     def tick(self, running: Sequence[Running], waiting: Sequence[Run]) -> None: ...
 
 
-def run_all(runs: Sequence[Run], places: Places, jobs: int, watcher: Watcher) -> list[Failure]:
-    """Do all runs, at most ``jobs`` at a time, and return those that failed."""
+def run_all(
+    runs: Sequence[Run], places: Places, jobs: int, watcher: Watcher, worker: Sequence[str] = WORKER
+) -> list[Failure]:
+    """Do all runs, at most ``jobs`` at a time, and return those that failed.
+
+    ``worker`` is the command that does one; its last argument will be the order.
+    """
     waiting, failures = _resolvable(runs, watcher)
-    running: list[Running] = []
-    try:
+    with _children() as running:
         while waiting or running:
             while len(running) < jobs and (run := _next(waiting, running, places.runs)) is not None:
                 waiting.remove(run)
-                running.append(_start(run, places, jobs))
+                running.append(_start(run, places, jobs, worker))
                 watcher.started(running[-1])
             for ended in [r for r in running if r.process.poll() is not None]:
                 running.remove(ended)
@@ -82,8 +89,6 @@ def run_all(runs: Sequence[Run], places: Places, jobs: int, watcher: Watcher) ->
                     watcher.failed(failures[-1])
             watcher.tick(running, waiting)
             time.sleep(POLL_SECONDS if running else 0)
-    finally:
-        _stop(running)
     return failures
 
 
@@ -111,14 +116,14 @@ def _next(waiting: Sequence[Run], running: Sequence[Running], runs: Path) -> Run
     return None
 
 
-def _start(run: Run, places: Places, jobs: int) -> Running:
+def _start(run: Run, places: Places, jobs: int, worker: Sequence[str]) -> Running:
     folder = folder_for(run, places.runs)
     order = Order(run.row, run.seed, folder, tagger_for(run, places.runs), places.results, jobs)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{run.name}.log"
     with open(log, "ab") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "permparse.experiments.worker", order.to_json()],
+            [*worker, order.to_json()],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -143,6 +148,23 @@ def _last_line(ended: Running) -> str:
         return f"killed by signal {-ended.process.returncode}"
     lines = ended.log.read_text(encoding="utf-8", errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "ended without a word")
+
+
+@contextmanager
+def _children() -> Iterator[list[Running]]:
+    """A list of runs under way that ends with this process: by Ctrl-C, a signal to end, or a closed terminal."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    running: list[Running] = []
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield running
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _stop(running)
 
 
 def _stop(running: Sequence[Running]) -> None:

@@ -1,0 +1,117 @@
+"""What is done is skipped, what has changed is run again, and what agrees is trained once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from permparse.errors import UserError
+from permparse.experiments.measures import accuracy
+from permparse.experiments.plan import Known, Run, folder_for, missing, runs_of, tagger_for
+from permparse.experiments.records import Record, read_records, record_path, write_record
+from permparse.experiments.studies import Cell, Line, Row, Study
+
+ROW = Row("mine", "doubling", ("stage1.epochs=3",))
+MakeRecord = Callable[..., Record]
+
+
+def _study(*rows: Row) -> Study:
+    return Study("fake", "Fake", ("all",), tuple(Line(row.name, (Cell(row, accuracy()),)) for row in rows))
+
+
+def test_every_row_is_run_with_every_seed_and_first_seeds_come_first() -> None:
+    other = Row("other", "doubling")
+    runs = runs_of([_study(ROW, other), _study(ROW)], 2)
+    assert [run.name for run in runs] == ["mine-seed0", "other-seed0", "mine-seed1", "other-seed1"]
+
+
+def test_a_record_is_read_as_it_was_written(results: Path, record: MakeRecord) -> None:
+    path = write_record(results, record(ROW))
+    assert path == record_path(results, "mine", 0)
+    assert read_records(results) == [record(ROW)]
+    assert not list(path.parent.glob("*.part"))
+
+
+def test_a_damaged_record_is_refused_in_words(results: Path, record: MakeRecord) -> None:
+    path = write_record(results, record(ROW))
+    path.write_text(path.read_text()[:100])
+    with pytest.raises(UserError, match="not the record of a run"):
+        read_records(results)
+
+
+def test_what_is_done_is_skipped(results: Path, record: MakeRecord) -> None:
+    runs = runs_of([_study(ROW)], 2)
+    assert missing(runs, Known(results)) == runs
+    write_record(results, record(ROW, 0))
+    assert [run.seed for run in missing(runs, Known(results))] == [1]
+
+
+def test_a_changed_recipe_is_run_again(results: Path, record: MakeRecord) -> None:
+    write_record(results, record(ROW))
+    changed = Run(replace(ROW, overrides=("stage1.epochs=4",)), 0)
+    known = Known(results)
+    assert missing([changed], known) == [changed]
+    assert known.outdated(changed)
+    assert not known.outdated(Run(ROW, 0))
+    assert not known.outdated(Run(replace(ROW, name="new"), 0))
+
+
+def test_a_split_that_was_not_judged_is_missing(results: Path, record: MakeRecord) -> None:
+    write_record(results, record(ROW))
+    more = Run(replace(ROW, splits=("test", "length-40")), 0)
+    assert missing([more], Known(results)) == [more]
+
+
+def test_what_changes_no_result_makes_no_new_run(results: Path, record: MakeRecord) -> None:
+    write_record(results, record(ROW))
+    elsewhere = ("data.folder=elsewhere", "tensorboard=true", "checkpoint_seconds=5")
+    assert not missing([Run(replace(ROW, overrides=(*ROW.overrides, *elsewhere)), 0)], Known(results))
+
+
+def test_a_setting_that_did_not_exist_yet_had_its_default(results: Path, record: MakeRecord) -> None:
+    old = record(ROW)
+    assert "decoder" in old.recipe
+    write_record(results, replace(old, recipe=old.recipe.replace('decoder = "search"\n', "")))
+    assert not missing([Run(ROW, 0)], Known(results))
+
+
+def test_a_recipe_of_another_version_is_run_again(results: Path, record: MakeRecord) -> None:
+    write_record(results, replace(record(ROW), recipe='task = "doubling"\nforgotten = 1\n'))
+    assert missing([Run(ROW, 0)], Known(results)) == [Run(ROW, 0)]
+    assert Known(results).outdated(Run(ROW, 0))
+
+
+def test_rows_with_the_same_settings_are_run_once(results: Path, record: MakeRecord) -> None:
+    same = replace(ROW, name="same")
+    assert missing([Run(ROW, 0), Run(same, 0)], Known(results)) == [Run(ROW, 0)]
+    write_record(results, record(ROW))
+    assert not missing([Run(same, 0)], Known(results))
+    assert Known(results).of_row(same) == [record(ROW)]
+
+
+def test_a_row_that_cannot_be_resolved_is_missing_and_shown_empty(results: Path) -> None:
+    bad = Row("bad", "doubling", ("stage1.epoch=3",))
+    assert missing([Run(bad, 0)], Known(results)) == [Run(bad, 0)]
+    assert Known(results).of_row(bad) == []
+
+
+def test_another_decoder_needs_no_training_of_its_own(trained: tuple) -> None:
+    order, _ = trained
+    runs = order.folder.parent
+    hungarian = replace(order.row, name="hungarian", overrides=(*order.row.overrides, "decoder=hungarian"))
+    assert folder_for(Run(hungarian, 0), runs) == order.folder
+    assert folder_for(Run(hungarian, 1), runs) != order.folder
+
+
+def test_stage_1_is_found_for_a_run_that_differs_after_it(trained: tuple) -> None:
+    order, _ = trained
+    runs = order.folder.parent
+
+    def changed(override: str) -> Run:
+        return Run(replace(order.row, name="other", overrides=(*order.row.overrides, override)), 0)
+
+    assert tagger_for(changed("stage2.lr=2e-3"), runs) == order.folder
+    assert folder_for(changed("stage2.lr=2e-3"), runs) != order.folder
+    assert tagger_for(changed("stage1.lr=2e-3"), runs) is None
+    assert tagger_for(changed("data.lexicon=copy"), runs) is None

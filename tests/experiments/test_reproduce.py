@@ -1,0 +1,110 @@
+"""`permparse reproduce` from end to end, on a study that takes seconds."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from permparse.cli import run
+from permparse.experiments import display, studies
+from permparse.experiments.display import Display
+from permparse.experiments.measures import accuracy
+from permparse.experiments.plan import Known, Run
+from permparse.experiments.published import Number
+from permparse.experiments.records import Record, record_path, write_record
+from permparse.experiments.runner import Failure
+from permparse.experiments.studies import Cell, Line, Row, Study
+
+from .conftest import BASE
+
+BAD = Row("bad", "doubling", (), ("nowhere",))
+
+
+def _study(*rows: Row) -> dict[str, Study]:
+    lines = (Line("the paper", (Number(12.5, 1),)), *(Line(row.name, (Cell(row, accuracy()),)) for row in rows))
+    return {"fake": Study("fake", "A fake table", ("all",), lines)}
+
+
+@pytest.fixture(autouse=True)
+def _in_scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("PERMPARSE_DATA", raising=False)
+
+
+def test_without_a_name_it_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in studies.all_studies())
+    assert "0 of 5" in shown
+    assert not list(Path().iterdir())
+
+
+def test_a_mistyped_name_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", "cogs-exakt"]) == 2
+    assert "did you mean 'cogs-exact'" in capsys.readouterr().err
+
+
+def test_it_runs_what_is_missing_skips_what_is_done_and_fails_in_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = Row("bad", BASE.recipe, BASE.overrides, ("nowhere",))
+    monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE, bad))
+    assert run(["reproduce", "fake", "--seeds", "1"]) == 1
+    first = capsys.readouterr()
+    assert "2 runs, 2 of them to do" in first.err
+    assert "failed  bad-seed0: the task doubling has no split 'nowhere'" in first.err
+    assert "12.5 ± 1" in first.out
+    assert record_path(Path("results"), "base", 0).is_file()
+    assert "| base |" in Path("results/README.md").read_text()
+
+    monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE))
+    assert run(["reproduce", "fake", "--seeds", "1"]) == 0
+    assert "1 runs, 0 of them to do" in capsys.readouterr().err
+
+
+def test_no_run_shows_what_is_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, record: Callable[..., Record]
+) -> None:
+    monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE))
+    write_record(Path("results"), record(BASE, 0, 0.5))
+    write_record(Path("results"), record(BASE, 1, 0.7))
+    assert run(["reproduce", "all", "--no-run"]) == 0
+    assert "60.0 ± 14.1" in capsys.readouterr().out
+    assert "60.0 ± 14.1" in Path("results/README.md").read_text()
+
+
+def test_a_changed_recipe_is_said_in_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, record: Callable[..., Record]
+) -> None:
+    write_record(Path("results"), record(BASE))
+    changed = Row("base", "doubling", (*BASE.overrides, "stage2.epochs=2"))
+    monkeypatch.setattr(studies, "all_studies", lambda: _study(changed))
+    monkeypatch.setattr("permparse.experiments.runner.run_all", lambda *_: [])
+    assert run(["reproduce", "fake", "--seeds", "1"]) == 0
+    assert "base-seed0: its recipe has changed since it was run" in capsys.readouterr().err
+
+
+def test_an_interruption_says_how_to_go_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> list[Failure]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE))
+    monkeypatch.setattr("permparse.experiments.runner.run_all", interrupted)
+    assert run(["reproduce", "fake"]) == 130
+    assert "the same command goes on from here" in capsys.readouterr().err
+
+
+def test_on_a_terminal_the_time_left_is_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: Callable[..., Record]
+) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=120)
+    monkeypatch.setattr(display, "err", terminal)
+    write_record(tmp_path, record(BASE))
+    with Display(2, 2, Known(tmp_path)) as shown:
+        shown.tick([], [Run(BASE, 1), Run(BASE, 2)])
+        # 181 s each, of training and judging, two at a time.
+        assert "about 3 min 01 s left" in shown.time_left([], [Run(BASE, 1), Run(BASE, 2)])
+        assert shown.time_left([], [Run(BAD, 0)]) == ""
