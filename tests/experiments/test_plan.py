@@ -9,7 +9,7 @@ import pytest
 from permparse.errors import UserError
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run, folder_for, missing, runs_of, tagger_for
-from permparse.experiments.records import Record, read_records, record_path, write_record
+from permparse.experiments.records import Record, read_records, write_record
 from permparse.experiments.studies import Cell, Line, Row, Study
 
 ROW = Row("mine", "doubling", ("stage1.epochs=3",))
@@ -28,7 +28,7 @@ def test_every_row_is_run_with_every_seed_and_first_seeds_come_first() -> None:
 
 def test_a_record_is_read_as_it_was_written(results: Path, record: MakeRecord) -> None:
     path = write_record(results, record(ROW))
-    assert path == record_path(results, "mine", 0)
+    assert path == results / "runs" / "mine-seed0.json"
     assert read_records(results) == [record(ROW)]
     assert not list(path.parent.glob("*.part"))
 

@@ -41,3 +41,10 @@ def test_the_page_is_the_same_when_written_again(results: Path, record: MakeReco
     picture = (results / "figures" / "doubling.png").read_bytes()
     assert write_report(all_studies().values(), results).read_bytes() == first
     assert (results / "figures" / "doubling.png").read_bytes() == picture
+
+
+def test_a_run_of_an_older_recipe_is_in_the_list_and_in_no_table(results: Path, record: MakeRecord) -> None:
+    write_record(results, record(replace(DOUBLING, overrides=("stage1.epochs=99",))))
+    page = write_report(all_studies().values(), results).read_text()
+    assert "test 50.0, length-40 50.0, length-100 50.0 (of an older recipe, in no table)" in page
+    assert "50.0 ±" not in page

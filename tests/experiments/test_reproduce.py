@@ -13,13 +13,13 @@ from permparse.experiments.display import Display
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run
 from permparse.experiments.published import Number
-from permparse.experiments.records import Record, record_path, write_record
+from permparse.experiments.records import Record, write_record
 from permparse.experiments.runner import Failure
 from permparse.experiments.studies import Cell, Line, Row, Study
 
 from .conftest import BASE
 
-BAD = Row("bad", "doubling", (), ("nowhere",))
+BAD = Row("bad", "doubling", ("stage1.epoch=1",))
 
 
 def _study(*rows: Row) -> dict[str, Study]:
@@ -45,19 +45,21 @@ def test_without_a_name_it_lists_what_there_is(capsys: pytest.CaptureFixture[str
 def test_a_mistyped_name_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", "cogs-exakt"]) == 2
     assert "did you mean 'cogs-exact'" in capsys.readouterr().err
+    assert run(["reproduce", "atis", "--data", "nowhere"]) == 2
+    assert "nowhere: no such folder" in capsys.readouterr().err
 
 
 def test_it_runs_what_is_missing_skips_what_is_done_and_fails_in_the_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = Row("bad", BASE.recipe, BASE.overrides, ("nowhere",))
-    monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE, bad))
+    monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE, BAD))
     assert run(["reproduce", "fake", "--seeds", "1"]) == 1
     first = capsys.readouterr()
     assert "2 runs, 2 of them to do" in first.err
-    assert "failed  bad-seed0: the task doubling has no split 'nowhere'" in first.err
+    assert "failed  bad-seed0: --set stage1.epoch=1: unknown key" in first.err
+    assert "done    base-seed0" in first.err
     assert "12.5 ± 1" in first.out
-    assert record_path(Path("results"), "base", 0).is_file()
+    assert Path("results/runs/base-seed0.json").is_file()
     assert "| base |" in Path("results/README.md").read_text()
 
     monkeypatch.setattr(studies, "all_studies", lambda: _study(BASE))

@@ -1,6 +1,7 @@
 """One run: what its record says, and that it goes on from wherever it was."""
 
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import torch
 from permparse.errors import UserError
 from permparse.experiments.plan import Run
 from permparse.experiments.records import Record, read_records
-from permparse.experiments.worker import Order, execute
+from permparse.experiments.worker import Order, execute, main
 from permparse.parser import Parser
 from permparse.training.run import train
 from permparse.training.sharing import tagger_is_trained
@@ -84,3 +85,13 @@ def test_another_decoder_judges_the_same_weights(trained: tuple[Order, Record], 
     assert result.trained_as == record.trained_as
     assert 'decoder = "hungarian"' in result.recipe
     assert result.evaluations["test"].total.freq == record.evaluations["test"].total.freq
+
+
+def test_a_mistake_is_one_line_and_exit_code_2(
+    trained: tuple[Order, Record], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    order, _ = trained
+    bad = replace(order, row=replace(order.row, splits=("tset",)))
+    monkeypatch.setattr(sys, "argv", ["worker", bad.to_json()])
+    assert main() == 2
+    assert capfd.readouterr().err.splitlines()[-1].endswith("did you mean 'test'?")

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from permparse.console import note, out
+from permparse.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,6 +66,8 @@ def command(
         _list(studies.values(), Known(results), seeds)
         return
     chosen = choose(names, studies)
+    if data is not None and not data.is_dir():
+        raise UserError(f"{data}: no such folder; --data names the folder of the paper's data")
     failures: list[Failure] = []
     if not no_run:
         known = Known(results)
@@ -79,7 +82,6 @@ def command(
 
 
 def _run(left: Sequence[Run], wanted: int, known: Known, places: Places, jobs: int) -> list[Failure]:
-    from permparse.errors import UserError
     from permparse.experiments.display import Display
     from permparse.experiments.runner import run_all
 

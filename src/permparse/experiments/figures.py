@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from permparse.errors import UserError
+from permparse.console import note
 from permparse.experiments.plan import Known
 from permparse.experiments.published import Number
 from permparse.experiments.studies import Axes, Cell, Line, Study
@@ -16,14 +16,15 @@ COLOURS = ("#0b6e99", "#b8860b", "#a23b72", "#4f7942", "#666666")
 
 
 def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
-    """Draw what there is of a study; False if there is nothing of ours to draw."""
+    """Draw what there is of a study; False if there is nothing of ours to draw, and no figure from earlier."""
     lines = [(line, _points(line, known)) for line in study.lines]
     if not any(points for line, points in lines if line.rows):
         return False
     try:
         import matplotlib
-    except ImportError as error:
-        raise UserError("figures need matplotlib; pip install 'permparse[plot]'") from error
+    except ImportError:
+        note(f"[dim]{path} not drawn: pip install 'permparse\\[plot]'[/]")
+        return path.is_file()
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

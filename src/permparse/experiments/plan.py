@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from permparse.errors import UserError
@@ -64,7 +64,7 @@ class Known:
     def __init__(self, results: Path) -> None:
         self.records = read_records(results)
         self._of_row: dict[Row, list[Record]] = {}
-        self._settings = {(record.row, record.seed): _settings_of(record) for record in self.records}
+        self._settings = {record.name: _settings_of(record) for record in self.records}
 
     def find(self, run: Run) -> Record | None:
         """The record that answers the run: same settings, all splits judged."""
@@ -78,7 +78,7 @@ class Known:
             if record.seed == run.seed
             and set(run.row.splits) <= record.evaluations.keys()
             # Comparing recipes as they are read, not as they were written, lets a new setting have its default.
-            and self._settings[record.row, record.seed] == wanted
+            and self._settings[record.name] == wanted
         ]
         return next((r for r in answers if r.row == run.row.name), answers[0] if answers else None)
 
@@ -92,8 +92,7 @@ class Known:
 
     def outdated(self, run: Run) -> bool:
         """Whether there is a record under this name of a recipe that has changed since."""
-        name = run.row.name, run.seed
-        return name in self._settings and self._settings[name] != result_settings(run.recipe)
+        return run.name in self._settings and self._settings[run.name] != result_settings(run.recipe)
 
 
 def missing(runs: Sequence[Run], known: Known) -> list[Run]:
@@ -121,10 +120,18 @@ def tagger_for(run: Run, runs: Path) -> Path | None:
 
 def _trainings(runs: Path) -> Iterable[tuple[Path, Recipe]]:
     for path in sorted(runs.glob(f"*-seed*/{RECIPE_FILE}")):
-        try:
-            yield path.parent, Recipe.from_toml(path.read_text(encoding="utf-8"), str(path))
-        except UserError:
-            continue  # of another version of permparse: of no use, and no harm
+        recipe = _recipe_of(path, path.stat().st_mtime_ns)
+        if recipe is not None:
+            yield path.parent, recipe
+
+
+@cache
+def _recipe_of(path: Path, changed: int) -> Recipe | None:
+    """The recipe of a run; None if it is of another version of permparse, which makes it of no use here."""
+    try:
+        return Recipe.from_toml(path.read_text(encoding="utf-8"), str(path))
+    except UserError:
+        return None
 
 
 def _settings_of(record: Record) -> Recipe | None:

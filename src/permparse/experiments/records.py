@@ -54,6 +54,10 @@ class Record:
     machine: str = field(default_factory=_machine)
 
     @property
+    def name(self) -> str:
+        return f"{self.row}-seed{self.seed}"
+
+    @property
     def seconds(self) -> float:
         return self.tagger_seconds + self.scorer_seconds
 
@@ -61,14 +65,9 @@ class Record:
 _ADAPTER = TypeAdapter(Record)
 
 
-def record_path(results: Path, row: str, seed: int) -> Path:
-    """Where the record of a row and seed is kept."""
-    return results / FOLDER / f"{row}-seed{seed}.json"
-
-
 def write_record(results: Path, record: Record) -> Path:
     """Save a record, replacing the one before all at once."""
-    path = record_path(results, record.row, record.seed)
+    path = results / FOLDER / f"{record.name}.json"
     write_atomically(path, _ADAPTER.dump_json(record, indent=2) + b"\n")
     return path
 

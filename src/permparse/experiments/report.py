@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from permparse.experiments.figures import draw
@@ -21,16 +21,24 @@ runs what is missing, `permparse reproduce all --no-run` only writes this page a
 
 Ours are means over seeds ± sample standard deviation, trained from scratch on CPU; `seeds` says over how many, – that
 there is no run yet. Where a line shows several tasks, seeds, minutes and parameters are in the order of its columns.
-*The paper* is [Lindemann, Koller and Titov (ACL 2023)]({PAPER_URL}); its figures, and those of others,
-are as published. The other JSON files in this folder are written by `permparse evaluate` and by the scripts in
-`benchmarks/`.
+*The paper* is [Lindemann, Koller and Titov (ACL 2023)]({PAPER_URL});
+its figures, and those of others, are as published. The other JSON files in this folder are written by `permparse
+evaluate` and by the scripts in `benchmarks/`.
+"""
+
+RUNS = """## Runs
+
+Settings are a digest of the resolved recipe, which is in the file of the run. Minutes are those of both stages by the
+clock, with so many runs side by side. Runs that differ only after stage 1 share it: its minutes count in each of them.
 """
 
 
 def write_report(studies: Iterable[Study], results: Path) -> Path:
     """Write the page and its figures from the records of a results folder."""
-    known = Known(results)
-    parts = [HEAD, *(_section(study, known, results) for study in studies), _runs(known.records)]
+    known, studies = Known(results), list(studies)
+    shown = {record.name for study in studies for row in study.rows for record in known.of_row(row)}
+    outdated = [record for record in known.records if record.name not in shown]
+    parts = [HEAD, *(_section(study, known, results) for study in studies), _runs(known.records, outdated)]
     path = results / "README.md"
     write_atomically(path, "\n".join(parts).encode())
     return path
@@ -46,23 +54,15 @@ def _section(study: Study, known: Known, results: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _runs(records: Iterable[Record]) -> str:
-    lines = [
-        "## Runs",
-        "",
-        "Settings are a digest of the resolved recipe, which is in the file of the run; minutes are those of both "
-        "stages by the clock, with so many runs side by side. A stage 1 that only differs in what comes after it is "
-        "trained once, and its minutes are counted in every run that uses it.",
-        "",
-        "| run | settings | stage 1 from | minutes | side by side | main metric, % |",
-        "| --- | --- | --- | ---: | ---: | --- |",
-    ]
+def _runs(records: Sequence[Record], outdated: Sequence[Record]) -> str:
+    lines = [RUNS, "| run | settings | stage 1 from | minutes | side by side | main metric, % |"]
+    lines.append("| --- | --- | --- | ---: | ---: | --- |")
     for record in sorted(records, key=lambda r: (r.row, r.seed)):
-        name = f"{record.row}-seed{record.seed}"
-        lines.append(
-            f"| [{name}](runs/{name}.json) | {_digest(record.recipe)} | {record.tagger_from or ''} | "
-            f"{record.seconds / 60:.1f} | {record.jobs} | {_scores(record)} |"
-        )
+        minutes = f"{record.seconds / 60:.1f}"
+        remark = " (of an older recipe, in no table)" if record in outdated else ""
+        name = f"[{record.name}](runs/{record.name}.json)"
+        cells = (name, _digest(record), record.tagger_from or "", minutes, str(record.jobs), _scores(record) + remark)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -73,5 +73,5 @@ def _scores(record: Record) -> str:
     )
 
 
-def _digest(recipe: str) -> str:
-    return hashlib.sha256(recipe.encode()).hexdigest()[:8]
+def _digest(record: Record) -> str:
+    return hashlib.sha256(record.recipe.encode()).hexdigest()[:8]

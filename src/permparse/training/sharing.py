@@ -9,9 +9,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from permparse.errors import UserError
-from permparse.training.loop import KIND
 from permparse.training.recipe import Recipe
-from permparse.training.storage import is_saved, load_folder, write_atomically
+from permparse.training.storage import MANIFEST, write_atomically
 
 STAGE = "stage1"
 ORIGIN = "tagger_from.txt"
@@ -25,12 +24,12 @@ def tagger_settings(recipe: Recipe) -> tuple[str, int, BaseModel, BaseModel, Bas
 
 
 def tagger_is_trained(folder: Path) -> bool:
-    """Whether stage 1 of the run in ``folder`` has reached its end."""
-    if not is_saved(folder / STAGE):
-        return False
+    """Whether stage 1 of the run in ``folder`` has reached its end, by a look at its position and not its weights."""
     try:
-        return bool(json.loads(load_folder(folder / STAGE, KIND)["position.json"])["done"])
-    except UserError:
+        manifest = json.loads((folder / STAGE / MANIFEST).read_text(encoding="utf-8"))
+        position = folder / STAGE / manifest["files"]["position.json"]["file"]
+        return bool(json.loads(position.read_text(encoding="utf-8"))["done"])
+    except (OSError, ValueError, KeyError):
         return False
 
 
