@@ -37,7 +37,7 @@ def _mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("train", "evaluate", "parse", "data", "tasks", "bench", "demo"):
+    for command in ("train", "evaluate", "parse", "data", "tasks", "reproduce", "bench", "demo"):
         assert run([command, "--help"]) == 0
         assert f"permparse {command}" in capsys.readouterr().out
     assert run(["--version"]) == 0
@@ -53,13 +53,23 @@ def test_a_mistake_gets_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[s
     assert "no such folder" in _mistake(capsys, "parse", "nowhere", "a b")
     assert "no such folder" in _mistake(capsys, "evaluate", "nowhere")
     assert "did you mean 'test'" in _mistake(capsys, "evaluate", str(tiny_run), "--split", "tset")
+    assert "leave out --split" in _mistake(capsys, "evaluate", str(tiny_run), "--split", "dev", "--file", "x.tsv")
     assert "holds a run already" in _mistake(capsys, "train", "doubling", "--output", str(tiny_run))
     assert "did you mean 'cogs'" in _mistake(capsys, "data", "cgos")
     assert "no option" in _mistake(capsys, "data", "doubling", "--set", "nope=1")
 
 
-def test_an_unknown_option_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["train", "--nonsense"]) == 2
+def test_a_mistyped_command_or_option_gets_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Did you mean 'train'" in _mistake(capsys, "trian")
+    assert "--nonsense" in _mistake(capsys, "train", "--nonsense")
+    assert "permparse train --help says what there is" in _mistake(capsys, "train", "doubling", "--seed", "x")
+    assert "'search', 'hungarian'" in _mistake(capsys, "evaluate", "x", "--decoder", "magic")
+    assert "model" in _mistake(capsys, "parse")
+
+
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    assert "First steps" in capsys.readouterr().out
 
 
 def test_an_internal_fault_exits_with_1_and_no_traceback(
@@ -98,7 +108,20 @@ def test_tasks_and_data_speak_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert "doubling" in json.loads(capsys.readouterr().out)["tasks"]
     assert run(["data", "doubling", "--split", "dev", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["examples"] == 200
-    assert run(["tasks"]) == run(["tasks", "tsv"]) == run(["train", "--settings"]) == 0
+    assert run(["tasks", "tsv", "--json"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert described["options"]["non_copyable"]["default"] == []
+    assert described["splits"] == ["train", "dev", "test"]
+    assert run(["tasks"]) == run(["tasks", "tsv"]) == 0
+
+
+def test_settings_are_listed_as_they_are_written_with_their_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", "--settings"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    tensorboard = next(line for line in lines if line.startswith("tensorboard "))
+    assert tensorboard.split()[1] == "false"
+    assert "One of: search, hungarian." in " ".join(" ".join(lines).split())
+    assert not any("None" in line for line in lines)
 
 
 def test_a_written_split_can_be_trained_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,8 +141,10 @@ def test_parse_prints_one_line_a_sentence(capsys: pytest.CaptureFixture[str], ti
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert run(["parse", str(tiny_run), "a b", "--json", "--n-best", "2"]) == 0
     assert len(json.loads(capsys.readouterr().out)["alternatives"]) == 2
-    assert run(["parse", str(tiny_run), "a b [red]", "--show"]) == 0
-    assert "[red]" in capsys.readouterr().out
+    assert run(["parse", str(tiny_run), "a b [red]", "--show", "--n-best", "3"]) == 0
+    drawn = capsys.readouterr().out
+    assert "[red]" in drawn
+    assert drawn.count("\nor  ") == 2
 
 
 def test_bad_lines_of_stdin_do_not_stop_the_stream(
@@ -145,6 +170,10 @@ def test_evaluate_writes_its_scores(capsys: pytest.CaptureFixture[str], tiny_run
     assert saved["total"]["examples"] == 20
     assert set(saved["groups"]) == {"length"}
     assert 0 <= saved["total"]["freq"] <= 1
+    assert run([*command, "--json"]) == 0
+    errors = json.loads(capsys.readouterr().out)["errors"]
+    assert len(errors) == 2
+    assert {"kind", "line", "gold", "parse"} == set(errors[0])
 
 
 def test_evaluating_with_another_decoder_keeps_the_scores_of_the_first(tiny_run: Path) -> None:

@@ -40,6 +40,8 @@ def test_overrides_are_read_by_type() -> None:
 def test_options_of_the_task_are_free_form() -> None:
     recipe = load_recipe("tsv", ["data.options.train=a.tsv", "data.options.end_token=false"])
     assert recipe.data.options == {"train": "a.tsv", "end_token": False}
+    words = load_recipe("tsv", ['data.options.non_copyable=["GET", "eq"]'])
+    assert Recipe.from_toml(words.to_toml(), "again").data.options["non_copyable"] == ["GET", "eq"]
 
 
 @pytest.mark.parametrize(

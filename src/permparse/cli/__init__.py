@@ -18,9 +18,11 @@ from permparse.cli import bench, data, demo, evaluate, parse, reproduce, train
 from permparse.console import err
 from permparse.errors import UserError
 
+USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+"""What an unknown command or option raises; typer exports only the more special class."""
+
 app = typer.Typer(
     name="permparse",
-    no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -72,12 +74,15 @@ def run(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        app(args=list(arguments), prog_name="permparse")
-    except SystemExit as leave:
-        return leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
+        code = app(args=list(arguments) or ["--help"], prog_name="permparse", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except SystemExit as leave:  # whoever read our output has gone
+        return leave.code if isinstance(leave.code, int) else 1
     except UserError as error:
-        err.print(f"[bold red]error:[/] {escape(' '.join(str(error).split()))}")
-        return 2
+        return _mistake(str(error))
+    except USAGE_ERROR as error:
+        command = error.ctx.command_path if error.ctx else "permparse"
+        return _mistake(f"{error.format_message().rstrip('.')}; {command} --help says what there is")
     except Exception as error:
         if os.environ.get("PERMPARSE_DEBUG"):
             raise
@@ -85,6 +90,11 @@ def run(arguments: Sequence[str]) -> int:
         err.print(f"[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)")
         return 1
     return 0
+
+
+def _mistake(message: str) -> int:
+    err.print(f"[bold red]error:[/] {escape(' '.join(message.split()))}")
+    return 2
 
 
 def main() -> None:

@@ -22,10 +22,16 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the split (input, output, category) as TSV.")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder of the paper's data.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Option of the task, such as a file."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Option of the task (`permparse tasks NAME` lists them); may be repeated.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
@@ -72,7 +78,9 @@ def command(
     if json:
         out.print(json_module.dumps(figures), markup=False)
         return
-    table = Table(*figures[0], box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in figures[0]:
+        table.add_column(column.replace("_", " "), justify="left" if column == "split" else "right")
     for row in figures:
         table.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
     out.print(table)
@@ -106,14 +114,22 @@ def tasks_command(
         return
     task, options = get_task(name), task_options(name)
     if json:
-        out.print(json_module.dumps({option.name: str(option.default) for option in options}), markup=False)
+        described = {
+            "task": name,
+            "summary": task.summary,
+            "splits": list(task.splits),
+            "metrics": list(task.metrics),
+            "options": {option.name: {"default": _plain(option.default), "help": option.help} for option in options},
+        }
+        out.print(json_module.dumps(described, ensure_ascii=False), markup=False)
         return
     out.print(f"[bold]{name}[/]  {escape(task.summary)}")
     out.print(f"splits   {', '.join(task.splits)}")
     out.print(f"metrics  {', '.join(task.metrics)}")
     table = Table("option", "default", "what it does", box=None, pad_edge=False, header_style="bold")
     for option in options:
-        table.add_row(option.name, escape(str(option.default)), escape(option.help))
+        default = _plain(option.default)
+        table.add_row(option.name, "" if default is None else json_module.dumps(default), escape(option.help))
     if options:
         out.print(table)
 
@@ -126,12 +142,17 @@ def recipe_files() -> list[str]:
     return sorted(path.name.removesuffix(".toml") for path in folder.iterdir() if path.name.endswith(".toml"))
 
 
-def _options(pairs: list[str]) -> dict[str, str | int | float | bool]:
+def _plain(default: object) -> object:
+    """The default of an option as JSON has it, which is also how it is written in a recipe."""
+    return sorted(default) if isinstance(default, frozenset) else default
+
+
+def _options(pairs: list[str]) -> dict[str, str | int | float | bool | list[str]]:
     import tomllib
 
     from permparse.errors import UserError
 
-    options: dict[str, str | int | float | bool] = {}
+    options: dict[str, str | int | float | bool | list[str]] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,8 +25,10 @@ def command(
     file: Annotated[
         Path | None, typer.Option("--file", help="Evaluate on a tab-separated file instead of a split.")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder of the paper's data.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread.")] = 0,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
     decoder: Annotated[
         Literal["search", "hungarian"] | None,
         typer.Option(
@@ -33,7 +36,10 @@ def command(
         ),
     ] = None,
     errors: Annotated[
-        int, typer.Option("--errors", min=0, help="Show N wrong examples, with multisets and jumps.")
+        int,
+        typer.Option(
+            "--errors", min=0, help="Show N wrong examples, with multisets and jumps, and count the kinds of errors."
+        ),
     ] = 0,
     results: Annotated[
         Path, typer.Option("--results", help="Folder for the JSON file with the scores and settings.")
@@ -60,6 +66,8 @@ def command(
     from permparse.training.evaluation import as_json, error_kind, evaluate
     from permparse.training.storage import write_atomically
 
+    if file is not None and split is not None:
+        raise UserError("--file takes the place of a split; leave out --split")
     parser = Parser.load(model, decoder)
     split = split or parser.codec.task.splits[-1]
     examples = _examples(parser, split, file, data)
@@ -79,10 +87,15 @@ def command(
     path = results / f"{name}.json"
     write_atomically(path, (json_module.dumps(as_json(evaluation), indent=2) + "\n").encode())
     if json:
-        out.print(json_module.dumps(as_json(evaluation)), markup=False, soft_wrap=True)
-    else:
-        show_evaluation(evaluation)
-        note(f"[dim]saved {path}[/]")
+        shown = [
+            {"kind": kind, "line": o.example.line, "gold": o.example.output, "parse": asdict(o.parse)}
+            for o, kind in zip(wrong[:errors], kinds[:errors], strict=True)
+        ]
+        content = as_json(evaluation) | ({"errors": shown} if errors else {})
+        out.print(json_module.dumps(content, ensure_ascii=False), markup=False, soft_wrap=True)
+        return
+    show_evaluation(evaluation)
+    note(f"[dim]saved {path}[/]")
     if errors:
         show_errors(wrong[:errors], kinds[:errors], Counter(kinds))
 

@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 
 from permparse.cli.show import show_parse
-from permparse.console import err
+from permparse.console import err, note
 from permparse.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ def command(
         list[str] | None, typer.Argument(help="Sentences; without any, lines are read from stdin.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with everything known.")] = False,
-    n_best: Annotated[int, typer.Option("--n-best", min=1, max=100, help="Alternatives for every sentence.")] = 1,
-    show: Annotated[bool, typer.Option("--show", help="Draw multisets and jumps instead.")] = False,
+    n_best: Annotated[
+        int, typer.Option("--n-best", min=1, max=100, help="The N best outputs, each after its confidence and a tab.")
+    ] = 1,
+    show: Annotated[bool, typer.Option("--show", help="Draw the multiset of every word and the jumps.")] = False,
 ) -> None:
     """Parse sentences from the arguments or from stdin, line by line, as they come.
 
@@ -48,6 +50,8 @@ def command(
 
     parser = Parser.load(model)
     failed = 0
+    if not sentence and sys.stdin.isatty():
+        note("[dim]one sentence a line; Ctrl-D ends[/]")
     lines = _decoded(sentence) if sentence else _stdin_batches()
     number = 0
     for batch in lines:

@@ -49,10 +49,12 @@ def show_parse(parse: Parse) -> None:
         jumps.append(_arrow(parse.source_index[j - 1], i) if j else "", style="dim").append(token, style=_colour(i))
     out.print(jumps)
     out.print(Text("output ", style="dim") + Text(parse.output or "(empty)", style="bold"))
-    sure = "proven best order" if parse.proven_optimal else "best order found"
+    sure = "proven best order" if parse.proven_optimal else "not proven to be the best order"
     out.print(
         Text(f"confidence {parse.confidence:.1%} · path score {parse.score:.2f} ({sure})", style="dim"),
     )
+    for other in parse.alternatives[1:]:
+        out.print(Text("or     ", style="dim") + Text(other.output) + Text(f"  {other.confidence:.1%}", style="dim"))
 
 
 def _colour(word: int) -> str:

@@ -27,7 +27,7 @@ def command(
     seed: Annotated[int | None, typer.Option("--seed", help="Short for --set seed=N.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting (see --settings); may be repeated."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run to the very same weights.")
@@ -36,7 +36,7 @@ def command(
     settings: Annotated[
         bool, typer.Option("--settings", help="List every setting of a recipe and what it does.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary of the run as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the summary of the run as JSON when it is done.")] = False,
 ) -> None:
     """Train a parser: stage 1 (multiset tagger), annotation, stage 2 (jump permutation).
 
@@ -90,5 +90,5 @@ def _print_settings() -> None:
 
     table = Table("setting", "default", "what it does", box=None, pad_edge=False, header_style="bold")
     for key, default, text in documentation():
-        table.add_row(key, default, text)
+        table.add_row(key, escape(default), escape(text))
     out.print(table)

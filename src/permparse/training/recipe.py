@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, get_args, get_origin
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -102,7 +102,7 @@ class Data(Section):
 
     folder: Path | None = None
     """Folder of the task's data; without it the data is downloaded into the cache."""
-    options: dict[str, str | int | float | bool] = {}
+    options: dict[str, str | int | float | bool | list[str]] = {}
     """Options of the task (see `permparse tasks NAME`), such as the files of the tsv task."""
     train_examples: int = Field(default=0, ge=0)
     """Use only this many training examples, evenly spread; 0 uses all."""
@@ -192,9 +192,20 @@ def documentation(section: type[BaseModel] = Recipe, prefix: str = "") -> list[t
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             rows += documentation(inner, f"{prefix}{name}.")
         else:
-            default = "" if field.is_required() else str(field.get_default(call_default_factory=True))
-            rows.append((prefix + name, default, " ".join((field.description or "").split())))
+            default = "" if field.is_required() else _as_toml(field.get_default(call_default_factory=True))
+            choices = [str(choice) for choice in get_args(inner)] if get_origin(inner) is Literal else []
+            text = " ".join((field.description or "").split())
+            rows.append((prefix + name, default, f"{text} One of: {', '.join(choices)}." if choices else text))
     return rows
+
+
+def _as_toml(value: object) -> str:
+    """A setting as it is written in a recipe and after --set; nothing if it is not set."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return "{}" if value == {} else tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
 
 
 def _require_known_keys(table: Mapping[str, object], section: type[BaseModel], where: str, prefix: str = "") -> None:
