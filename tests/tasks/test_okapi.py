@@ -9,6 +9,7 @@ from permparse.tasks import get_task, tokenizers
 from permparse.tasks.okapi import APART, clause_match, clauses
 
 TASK = get_task("okapi-email")
+VERBOSE = get_task("okapi-email", short=False)
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,8 @@ TASK = get_task("okapi-email")
 )
 def test_values_are_cut_and_joined(output, tokens):
     pytest.importorskip("spacy")
-    assert TASK.shorten(output) == tokens.split()
-    assert TASK.restore(tokens.split()) == output
+    assert VERBOSE.shorten(output) == tokens.split()
+    assert VERBOSE.restore(tokens.split()) == output
 
 
 @settings(deadline=None, max_examples=300)
@@ -32,6 +33,51 @@ def test_values_are_cut_and_joined(output, tokens):
 def test_any_text_is_restored_up_to_white_space(output):
     pytest.importorskip("spacy")
     assert TASK.restore(TASK.shorten(output)) == " ".join(output.split())
+    assert VERBOSE.restore(VERBOSE.shorten(output)) == " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    ("output", "short"),
+    [
+        ("GET message", ""),
+        ("GET event", "event"),
+        ("GET message FILTER message.isRead eq True COUNT", "message.isRead True COUNT"),
+        ("GET message ORDERBY message.sentDateTime asc TOP 5", "message.sentDateTime asc TOP 5"),
+        ("GET message FILTER message.sentDateTime gt May", "message.sentDateTime gt May"),
+        ("GET message ORDERBY message.sentDateTime TOP 5", "␣ GET message ORDERBY message.sentDateTime TOP 5"),
+    ],
+)
+def test_what_follows_from_the_attributes_is_left_out(output, short):
+    pytest.importorskip("spacy")
+    assert TASK.shorten(output) == short.split()
+    assert TASK.restore(short.split()) == output
+
+
+WORDS = [
+    "GET",
+    "FILTER",
+    "ORDERBY",
+    "COUNT",
+    "eq",
+    "gt",
+    "asc",
+    "desc",
+    "message",
+    "event",
+    "drive.recent",
+    "message.from",
+    "event.start",
+    "True",
+    "x",
+]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(WORDS), max_size=9))
+def test_any_request_is_restored(words):
+    pytest.importorskip("spacy")
+    assert TASK.restore(TASK.shorten(" ".join(words))) == " ".join(words)
+    assert isinstance(TASK.restore(words), str)
 
 
 def test_clauses_are_split_at_keywords():

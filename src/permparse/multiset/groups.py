@@ -72,26 +72,31 @@ def anchors(
     symbols: Mapping[str, int],
     variables: bool = False,
     normalise: Callable[[str], str] = _same,
+    argument: int = 1,
+    adjacent: bool = False,
 ) -> list[Group]:
     """A guess where the ordinary tokens of a target come from: the word behind the token that they precede.
 
     Operators stand before their arguments in most output languages. So a token that any position could
-    produce is attributed to the position of the next token that exactly one position can produce (a variable,
-    or the lexical token of one word); if none follows, to none. Arguments as for `target_groups`; the groups
-    returned have one position each.
+    produce is attributed to the position of the ``argument``-th token behind it that a variable or the lexicon
+    accounts for; to none if there is no such token or several positions could produce it, nor, if ``adjacent``,
+    if another ordinary token stands between. Other arguments as for `target_groups`; the groups returned have
+    one position each.
     """
     producers = _Producers(lexical, symbols, variables, normalise)
     copies: Counter[tuple[int, int]] = Counter()
-    anchor: int | None = None
+    following: list[int | None] = []
     for token in reversed(target):
         found = producers.of(token)
         if found is None:
             continue
         symbol, positions = found
         if symbol < FIRST_TYPE:
-            anchor = positions[0] if len(positions) == 1 else None
-        elif anchor is not None:
+            following = [positions[0] if len(positions) == 1 else None, *following[: argument - 1]]
+        elif len(following) == argument and (anchor := following[-1]) is not None:
             copies[anchor, symbol] += 1
+        if symbol >= FIRST_TYPE and adjacent:
+            following = []
     return [Group(symbol, total, (position,)) for (position, symbol), total in sorted(copies.items())]
 
 

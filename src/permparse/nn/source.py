@@ -21,6 +21,8 @@ EMBEDDING_SCALE = 0.1
 class SourceNetwork(nn.Module):
     """Word embedding (learned, or starting from given vectors), further categorical features, encoder."""
 
+    counts: Tensor
+
     def __init__(
         self,
         config: EncoderConfig,
@@ -36,6 +38,8 @@ class SourceNetwork(nn.Module):
         self.project = nn.Identity() if same else nn.Linear(config.embedding_size, config.hidden_size)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = build_encoder(config)
+        # Needed for training alone, so no part of a saved network.
+        self.register_buffer("counts", torch.zeros(vocabulary_size), persistent=False)
 
     @property
     def state_size(self) -> int:
@@ -49,15 +53,25 @@ class SourceNetwork(nn.Module):
             raise ValueError(f"vectors: expected shape {expected}, got {list(vectors.shape)}")
         self.words.weight[ids] = vectors.to(self.words.weight)
 
+    def count_words(self, ids: Tensor) -> None:
+        """Learn from the ids of all words of the training data how rare each is. *Shape:* ids [n]."""
+        self.counts = torch.bincount(ids, minlength=len(self.counts)).to(self.counts)
+
+    def drop_words(self, ids: Tensor) -> Tensor:
+        """Some words replaced by the unknown word, rare ones more often. *Shape:* [B, m] -> [B, m]."""
+        chance = torch.full(ids.shape, self.config.word_dropout, device=ids.device)
+        if self.config.rare_dropout:
+            rare = self.config.rare_dropout / (self.config.rare_dropout + self.counts[ids])
+            chance = 1 - (1 - chance) * (1 - rare)
+        dropped = torch.rand(ids.shape, device=ids.device) < chance
+        return ids.masked_fill(dropped & (ids != PAD), UNK)
+
     def forward(self, source: SourceBatch, known: Tensor | None = None) -> Tensor:
         """The states of all words. *Shape:* [B, m, hidden_size]; without meaning beyond the length.
 
         ``known`` [B, m, embedding_size], whatever else is known of the words, is added to their embeddings.
         """
-        ids = source.ids
-        if self.training and self.config.word_dropout:
-            dropped = torch.rand(ids.shape, device=ids.device) < self.config.word_dropout
-            ids = ids.masked_fill(dropped & (ids != PAD), UNK)
+        ids = self.drop_words(source.ids) if self.training else source.ids
         embedded = self.words(ids)
         for index, feature in enumerate(self.features):
             if source.features is None:

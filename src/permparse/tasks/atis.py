@@ -1,16 +1,18 @@
 """ATIS: questions about flights to FunQL queries, in the iid split and in the split by length.
 
-Outputs are taken as they are: brackets stand only where they are needed.
+Brackets stand only where they are needed; what is implied is left out as well, unless `short` is false.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, final
 
 from permparse.data import Example, data_folder
-from permparse.tasks.base import Metric, Task, exact_match
+from permparse.tasks.base import VERBATIM, Metric, Task, exact_match
 from permparse.tasks.funql import VARIADIC, parse, tree_match, widest
+from permparse.tasks.funql_short import leave_out, put_back
 from permparse.tasks.tokenizers import english_tokens
 
 
@@ -23,6 +25,9 @@ class Atis(Task):
     function_tokens = VARIADIC | {"(", ")", "answer"}
 
     kind: Literal["iid", "length"] = field(default="iid", metadata={"fixed": True})
+    short: bool = field(
+        default=True, metadata={"help": "leave out answer, implied types and the last intersection (the paper: false)"}
+    )
 
     @property
     def name(self) -> str:
@@ -37,10 +42,22 @@ class Atis(Task):
         return self.read(data_folder("atis", folder) / "atis" / f"{self.kind}_{split}.tsv")
 
     def tokenize(self, sentence: str) -> list[str]:
-        """Lower-cased and without a final mark, as all of the data is: Boston? is boston."""
-        return english_tokens(sentence.lower().rstrip(" ?!"))
+        """Lower-cased and without a final mark, as all of the data is: Boston? is boston. 720am is 720 am."""
+        return english_tokens(re.sub(r"(?<=\d)(am|pm)\b", r" \1", sentence.lower().rstrip(" ?!")))
+
+    def shorten(self, output: str) -> list[str]:
+        tokens = output.split()
+        if not self.short:
+            return tokens
+        short = leave_out(tokens)
+        return [VERBATIM, *tokens] if short is None else short
+
+    def restore(self, target: Sequence[str]) -> str:
+        if self.short:
+            target = target[1:] if target[:1] == [VERBATIM] else put_back(target)
+        return " ".join(target)
 
     def groups(self, example: Example) -> dict[str, str]:
         """By the most conjuncts in one place: the length split has 0–3 in train, 4 in dev, 5–7 in test."""
-        tree = parse(example.target)
+        tree = parse(example.output.split())
         return {"conjuncts": str(widest(tree)) if tree else "ill-formed"}

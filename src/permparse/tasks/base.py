@@ -12,6 +12,8 @@ from permparse.errors import UserError, nearest
 
 Metric = Callable[[str, str], bool]
 """(predicted output, gold output) → right or wrong. Never raises, whatever the prediction."""
+VERBATIM = "␣"
+"""The first target token of an output that shortening could not restore, and so leaves as it is."""
 
 
 class Task(ABC):

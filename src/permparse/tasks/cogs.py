@@ -4,7 +4,7 @@ Shortening drops what is implied: * cat ( x _ 3 ) ; eat . agent ( x _ 1 , Al ) â
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
@@ -32,6 +32,10 @@ class Cogs(Task):
     variables = True
     function_tokens = RELATIONS | {DEFINITE, LAMBDA, "a", "b", "e"}
 
+    sort: bool = field(
+        default=True, metadata={"help": "put conjuncts into the order of their variables (the paper: false)"}
+    )
+
     @property
     def name(self) -> str:
         return "cogs"
@@ -52,7 +56,7 @@ class Cogs(Task):
         return shorten(output)
 
     def restore(self, target: Sequence[str]) -> str:
-        return restore(target)
+        return restore(in_order(target) if self.sort else target)
 
     def groups(self, example: Example) -> dict[str, str]:
         category = example.category or "unknown"
@@ -96,6 +100,22 @@ def restore(target: Sequence[str]) -> str:
             position = max(end, start)
         text += piece
     return text
+
+
+def in_order(target: Sequence[str]) -> list[str]:
+    """Definite descriptions in front, then conjuncts, both by their first variable, as all of COGS has them.
+
+    The order says nothing about the meaning. A primitive stays as it is.
+    """
+    if LAMBDA in target:
+        return list(target)
+    pieces, position = [], 0
+    while position < len(target):
+        end = max(position + 1, _atom(target, position + (target[position] == DEFINITE))[1])
+        pieces.append(list(target[position:end]))
+        position = end
+    pieces.sort(key=lambda piece: (piece[0] != DEFINITE, next((int(t) for t in piece if is_variable(t)), len(target))))
+    return [token for piece in pieces for token in piece]
 
 
 def _atom(target: Sequence[str], start: int) -> tuple[str, int]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal, final
 
 from permparse.data import Example, data_folder
-from permparse.tasks.base import Metric, Task
+from permparse.tasks.base import VERBATIM, Metric, Task
+from permparse.tasks.okapi_short import leave_out, put_back
 from permparse.tasks.tokenizers import english_tokens
 
 CLAUSES = ("GET", "FILTER", "SEARCH", "ORDERBY", "COUNT", "TOP")
@@ -31,6 +32,9 @@ class Okapi(Task):
     non_copyable = frozenset((*CLAUSES, "eq", "gt", "lt", "True", "False", "asc", "desc"))
 
     domain: Literal["calendar", "document", "email"] = field(default="calendar", metadata={"fixed": True})
+    short: bool = field(
+        default=True, metadata={"help": "leave out the keywords that follow from the attributes (the paper: false)"}
+    )
 
     @property
     def name(self) -> str:
@@ -48,10 +52,16 @@ class Okapi(Task):
         return english_tokens(sentence)
 
     def shorten(self, output: str) -> list[str]:
-        return [piece for word in output.split() for piece in cut(word)]
+        pieces = [piece for word in output.split() for piece in cut(word)]
+        if not self.short:
+            return pieces
+        short = leave_out(pieces, self.domain)
+        return [VERBATIM, *pieces] if short is None else short
 
     def restore(self, target: Sequence[str]) -> str:
-        return join(target)
+        if not self.short:
+            return join(target)
+        return join(target[1:] if target[:1] == [VERBATIM] else put_back(target, self.domain))
 
     def groups(self, example: Example) -> dict[str, str]:
         return {"clauses": str(len(clauses(example.output)))}

@@ -56,10 +56,7 @@ def get_task(name: str, **options: object) -> Task:
     checked = {}
     for key, value in options.items():
         if key not in known:
-            raise UserError(
-                f"the task {name} has no option {key!r}; "
-                + (nearest(key, known) if known else "it has no options at all")
-            )
+            raise UserError(f"the task {name} has no option {key!r}; {nearest(key, known)}")
         checked[key] = _checked(name, known[key], value)
     return cls(**fixed, **checked)
 

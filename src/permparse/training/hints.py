@@ -28,18 +28,44 @@ def alignment_hints(
     """Hints for the tokens that any word could produce; lexicon and variables leave nothing to guess."""
     if settings.hint == "none" or not settings.hint_weight or not settings.hint_epochs:
         return [[] for _ in sources]
-    if settings.hint == "anchor":
-        return [
-            [
-                Hint(group.positions[0], group.symbol, group.total)
-                for group in anchors(target, source.lexical, symbols, codec.task.variables)
-            ]
-            for source, target in zip(sources, targets, strict=True)
+    if settings.hint == "ibm1":
+        return _aligned(codec, sources, targets, grouped, symbols, settings.hint_threshold)
+    anchored = [
+        [
+            Hint(group.positions[0], group.symbol, group.total)
+            for group in anchors(
+                target,
+                source.lexical,
+                symbols,
+                codec.task.variables,
+                argument=2 if settings.hint == "argument" else 1,
+                adjacent=settings.hint == "value",
+            )
         ]
+        for source, target in zip(sources, targets, strict=True)
+    ]
+    if settings.hint != "value":
+        return anchored
+    aligned = _aligned(codec, sources, targets, grouped, symbols, settings.hint_threshold)
+    return [
+        [*first, *(hint for hint in second if hint.symbol not in {h.symbol for h in first})]
+        for first, second in zip(anchored, aligned, strict=True)
+    ]
+
+
+def _aligned(
+    codec: Codec,
+    sources: Sequence[EncodedSource],
+    targets: Sequence[Sequence[str]],
+    grouped: Sequence[Sequence[Group]],
+    symbols: Mapping[str, int],
+    threshold: float,
+) -> list[list[Hint]]:
+    """The links of an IBM-1 aligner, and what every output contains at the end token."""
     # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
     tokens = [[t for t in target if not (codec.task.variables and is_variable(t))] for target in targets]
     words = [[codec.words.token(i) for i in source.ids[: len(source.words)].tolist()] for source in sources]
-    links = align(words, tokens, threshold=settings.hint_threshold, null_links=codec.task.end_token)
+    links = align(words, tokens, threshold=threshold, null_links=codec.task.end_token)
     everywhere = _in_every(tokens) if codec.task.end_token else {}
     links = [
         [link for link in of if link.token not in everywhere]

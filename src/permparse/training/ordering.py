@@ -77,6 +77,8 @@ def allowed_from_types(token_types: Sequence[np.ndarray], target_types: Sequence
 def jump_accuracy(problem: JumpProblem, allowed: Tensor) -> tuple[float, float]:
     """How many tokens have a best jump that occurs in some permitted order, and of how many (the last ones
     aside)."""
+    if problem.size == 0:
+        return 0.0, 0.0
     before, after = allowed[:, :, :-1].float(), allowed[:, :, 1:].float()
     gold = torch.bmm(before, after.transpose(1, 2)) > 0
     inside = problem.token_mask[:, None, :] & ~torch.eye(problem.size, dtype=torch.bool)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from permparse.console import note
@@ -119,6 +120,9 @@ class _Run:
             for number, (name, network) in enumerate(networks.items(), 1)
             if not is_saved(folder / f"stage{number}")
         }
+        words = torch.from_numpy(np.concatenate([self.codec.encode(e.source).ids for e in self.examples]))
+        for network in networks.values():
+            network.count_words(words)
         self.log = RunLog(folder, recipe.tensorboard)
         # Only now, with data and settings found good, does the run begin to exist.
         _require_same_data(folder, self.fingerprint)

@@ -1,0 +1,105 @@
+"""FunQL without what is implied: answer _flight ( intersection _from_2 city_name boston … ) ↦ _flight _from_2 boston …
+
+Left out are `answer`, the type of a constant where its relation says it, and the brackets and `intersection` of
+conjuncts that end the query. None of them has a word of its own in the question.
+"""
+
+import re
+from collections.abc import Sequence
+
+from permparse.tasks.funql import BINARY, UNARY, VARIADIC, arity
+
+ANSWER = "answer"
+TYPES = UNARY - {ANSWER, "count", "not"}
+TYPE_OF_RELATION = (
+    (r"_(from|to|stop|to_city|loc:_t|services)_2", "city_name"),
+    (r"_from_airport_2", "airport_code"),
+    (r"_(airline_2|services_1)", "airline_code"),
+    (r"_.*(?<!elapsed_)time_2", "time"),
+    (r"_(after_|before_)?day(_arrival|_return)?_2", "day"),
+    (r"_day_number(_arrival|_return)?_2", "day_number"),
+    (r"_month(_arrival|_return)?_2", "month"),
+    (r"_during_day(_arrival)?_2", "day_period"),
+    (r"_class_type_2", "class_description"),
+    (r"_([<>]_)?fare_2", "dollar"),
+    (r"_meal_2", "meal_description"),
+    (r"_flight_number_2", "flight_number"),
+    (r"_fare_basis_code_2", "fare_basis_code"),
+    (r"_aircraft_2|_capacity", "aircraft_code"),
+    (r"_year_2", "year"),
+)
+"""Relations by pattern, with the type that their constants nearly always have."""
+
+
+def leave_out(tokens: Sequence[str]) -> list[str] | None:
+    """The tokens of a query without what `put_back` knows; None if they would not come back as they were."""
+    if tokens[:1] != [ANSWER]:
+        return None
+    body = list(tokens[1:])
+    candidates = [_without_types(_without_intersection(body)), _without_types(body), _without_intersection(body), body]
+    return next((short for short in candidates if put_back(short) == list(tokens)), None)
+
+
+def put_back(short: Sequence[str]) -> list[str]:
+    """The whole query; on an ill-formed one whatever comes of it."""
+    body: list[str] = []
+    for token, following in zip(short, [*short, ""][1:], strict=True):
+        body.append(token)
+        kind = implied_type(token)
+        if kind is not None and following and following not in ("(", ")") and not is_function(following):
+            body.append(kind)
+    opening = _conjuncts_begin(body)
+    if _number_of_trees(body[opening:]) > 1:
+        body = [*body[:opening], "(", "intersection", *body[opening:], ")"]
+    return [ANSWER, *body]
+
+
+def implied_type(relation: str) -> str | None:
+    """The type of a constant that directly follows the relation."""
+    return next((kind for pattern, kind in TYPE_OF_RELATION if re.fullmatch(pattern, relation)), None)
+
+
+def is_function(token: str) -> bool:
+    return token in VARIADIC or arity(token) > 0
+
+
+def _without_types(body: Sequence[str]) -> list[str]:
+    before = ["", *body]
+    return [t for previous, t in zip(before, body, strict=False) if t not in TYPES or implied_type(previous) != t]
+
+
+def _without_intersection(body: Sequence[str]) -> list[str]:
+    opening = _conjuncts_begin(body)
+    if list(body[opening : opening + 2]) == ["(", "intersection"] and body[-1] == ")":
+        return [*body[:opening], *body[opening + 2 : -1]]
+    return list(body)
+
+
+def _conjuncts_begin(body: Sequence[str]) -> int:
+    """Where the conjuncts may begin: behind the functions of sets, such as `argmin_fare _flight _nonstop`."""
+    position = 0
+    while position < len(body) and _takes_a_set(body[position]):
+        position += 1
+    return position
+
+
+def _takes_a_set(token: str) -> bool:
+    return arity(token) == 1 and token not in TYPES and not token.endswith("_2")
+
+
+def _number_of_trees(tokens: Sequence[str]) -> int:
+    """How many complete queries stand side by side; 0 if the tokens are not a sequence of such."""
+    trees, missing, open_brackets = 0, 0, []
+    for token in tokens:
+        if token == "(":
+            open_brackets.append(missing)
+            missing = 0
+        elif token == ")":
+            if not open_brackets or missing:
+                return 0
+            missing = max(0, open_brackets.pop() - 1)
+            trees += not missing and not open_brackets
+        elif token not in VARIADIC:
+            missing = max(0, missing - 1) + (2 if token in BINARY else arity(token))
+            trees += not missing and not open_brackets
+    return 0 if missing or open_brackets else trees
