@@ -21,6 +21,7 @@ MAY_USE = {
     "data": BASE,
     "tasks": {"errors", "data"},
     "training": BASE | {"permutation", "multiset", "nn", "data", "tasks", "parser"},
+    "experiments": BASE | {"permutation", "multiset", "nn", "data", "tasks", "training", "parser"},
     "parser": BASE | {"permutation", "multiset", "nn", "data", "tasks", "training"},
 }
 """What a part of the package may import besides itself. Parts that are not listed sit on top and may use all."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from permparse.console import note
@@ -12,7 +15,8 @@ from permparse.experiments.studies import Axes, Cell, Line, Study
 from permparse.experiments.tables import summarise, values
 from permparse.training.storage import write_atomically
 
-COLOURS = ("#0b6e99", "#b8860b", "#a23b72", "#4f7942", "#666666")
+COLOURS = ("#0b6e99", "#b8860b", "#a23b72", "#4f7942")
+Point = tuple[int, float, float]
 
 
 def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
@@ -29,11 +33,17 @@ def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
     from matplotlib import pyplot
 
     figure, plot = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
-    for (line, points), colour in zip(lines, COLOURS, strict=False):
-        if points:
-            x, mean, std = zip(*points, strict=True)
-            style = "o-" if line.rows else "s--"
-            plot.errorbar(x, mean, yerr=std, fmt=style, color=colour, capsize=3, label=line.label)
+    colours = iter(COLOURS)
+    for line, points in lines:
+        if not points:
+            continue
+        x, mean, std = zip(*_apart(points, study.columns), strict=True)
+        if line.rows:
+            seeds = max(len(known.of_row(row)) for row in line.rows)
+            label = f"{line.label}, mean ± std of {seeds} seeds" if seeds > 1 else f"{line.label}, one seed"
+            plot.errorbar(x, mean, yerr=std, fmt="o-", color=next(colours), capsize=3, label=label)
+        else:
+            plot.plot(x, mean, "s--", color="#888888", markersize=9, fillstyle="none", label=line.label)
     plot.set(xlabel=axes.x, ylabel=axes.y, ylim=(0, 105), title=study.title)
     plot.set_xticks(range(len(study.columns)), study.columns)
     plot.legend(loc="best", frameon=False)
@@ -45,7 +55,17 @@ def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
     return True
 
 
-def _points(line: Line, known: Known) -> list[tuple[int, float, float]]:
+def _apart(points: Sequence[Point], columns: Sequence[str]) -> list[Point]:
+    """The points with a gap where columns are not consecutive numbers, so that no line suggests what lies between."""
+    spread = list(points[:1])
+    for before, point in pairwise(points):
+        if int(columns[point[0]]) != int(columns[before[0]]) + 1:
+            spread.append((before[0], math.nan, math.nan))
+        spread.append(point)
+    return spread
+
+
+def _points(line: Line, known: Known) -> list[Point]:
     """(number of the column, mean, standard deviation) wherever the line has a figure."""
     points = []
     for i, cell in enumerate(line.cells):
