@@ -8,7 +8,7 @@ import pytest
 from conftest import TINY
 from permparse.experiments.plan import Run
 from permparse.experiments.records import Record
-from permparse.experiments.studies import Row
+from permparse.experiments.study import Row
 from permparse.experiments.worker import Order, execute
 from permparse.training.evaluation import Evaluation, GroupScore
 

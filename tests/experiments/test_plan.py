@@ -10,7 +10,7 @@ from permparse.errors import UserError
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run, folder_for, missing, runs_of, tagger_for
 from permparse.experiments.records import Record, read_records, write_record
-from permparse.experiments.studies import Cell, Line, Row, Study
+from permparse.experiments.study import Cell, Line, Row, Study
 
 ROW = Row("mine", "doubling", ("stage1.epochs=3",))
 MakeRecord = Callable[..., Record]

@@ -1,21 +1,26 @@
 """`permparse reproduce` from end to end, on a study that takes seconds."""
 
 import io
+import json
+import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from rich.console import Console
 
 from permparse.cli import run
 from permparse.experiments import display, studies
-from permparse.experiments.display import Display
+from permparse.experiments.display import Display, progress
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run
 from permparse.experiments.published import Number
 from permparse.experiments.records import Record, write_record
-from permparse.experiments.runner import Failure
-from permparse.experiments.studies import Cell, Line, Row, Study
+from permparse.experiments.runner import Failure, Running
+from permparse.experiments.study import Cell, Line, Row, Study
+from permparse.experiments.worker import Order
 
 from .conftest import BASE
 
@@ -110,3 +115,15 @@ def test_on_a_terminal_the_time_left_is_estimated(
         # 181 s each, of training and judging, two at a time.
         assert "about 3 min 01 s left" in shown.time_left([], [Run(BASE, 1), Run(BASE, 2)])
         assert shown.time_left([], [Run(BAD, 0)]) == ""
+
+
+def test_progress_follows_the_log_of_a_run(trained: tuple[Order, Record]) -> None:
+    order, _ = trained
+    running = Running(Run(BASE, 0), order.folder, order.folder / "log", cast(subprocess.Popen[bytes], None), 0.0)
+    assert progress(running) == "judging"
+    assert progress(replace(running, folder=order.folder / "nothing")) == "starting"
+    stages = [json.loads(line) for line in (order.folder / "log.jsonl").read_text().splitlines()]
+    half = order.folder.parent / "half"
+    half.mkdir()
+    (half / "log.jsonl").write_text("\n".join(json.dumps(event) for event in stages if event["event"] == "epoch"))
+    assert progress(replace(running, folder=half)) == "stage 2: 1 of 1 epochs"

@@ -11,7 +11,7 @@ import pytest
 
 from permparse.experiments.plan import Run
 from permparse.experiments.runner import Failure, Places, Running, run_all
-from permparse.experiments.studies import Row
+from permparse.experiments.study import Row
 
 WORKER = """
 import json, os, sys, time

@@ -3,8 +3,9 @@
 import pytest
 
 from permparse.errors import UserError
-from permparse.experiments.plan import Run, result_settings
-from permparse.experiments.studies import CHOICES, COGS, COGS_COPY, Cell, Row, all_studies, choose
+from permparse.experiments.plan import Run
+from permparse.experiments.studies import CHOICES, COGS, COGS_COPY, all_studies, choose
+from permparse.experiments.study import Cell, Row
 from permparse.tasks import get_task
 
 STUDIES = all_studies()
@@ -38,7 +39,6 @@ def test_every_row_can_be_run(row: Row) -> None:
 
 def test_a_name_stands_for_one_configuration() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
-    assert len({result_settings(Run(row, 0).recipe).to_toml() for row in ROWS if row != COGS_COPY}) >= len(ROWS) - 2
 
 
 @pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)

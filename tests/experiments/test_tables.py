@@ -12,7 +12,7 @@ from permparse.experiments.measures import accuracy, freq, minutes, parameters, 
 from permparse.experiments.plan import Known
 from permparse.experiments.published import Number
 from permparse.experiments.records import Record, write_record
-from permparse.experiments.studies import Cell, Line, Row, Study
+from permparse.experiments.study import Cell, Line, Row, Study
 from permparse.experiments.tables import MISSING, build, summarise
 
 ROW, OTHER = Row("mine", "doubling"), Row("other", "doubling", ("stage1.epochs=99",))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from permparse.experiments.plan import Known, Run
     from permparse.experiments.runner import Failure, Places
-    from permparse.experiments.studies import Study
+    from permparse.experiments.study import Study
 
 
 def command(

@@ -54,9 +54,11 @@ class Display:
         if self._live is None:
             return
         table = Table(box=None, pad_edge=False, show_header=False)
+        for style in ("bold", "", "dim", "dim"):
+            table.add_column(style=style)
         for each in running:
-            table.add_row("[bold]running[/]", each.run.name, progress(each), f"[dim]{_clock(each.seconds)}[/]")
-        table.add_row("[dim]waiting[/]", f"[dim]{len(waiting)} runs[/]", self.time_left(running, waiting), "")
+            table.add_row("running", each.run.name, progress(each), _clock(each.seconds))
+        table.add_row("waiting", f"{len(waiting)} runs", self.time_left(running, waiting), "")
         self._live.update(table)
 
     def _count(self) -> str:
@@ -68,7 +70,7 @@ class Display:
         if not usual or None in usual:
             return ""
         left = sum(seconds for seconds in usual if seconds is not None) - sum(r.seconds for r in running)
-        return f"[dim]about {_clock(max(0.0, left) / self._jobs)} left[/]"
+        return f"about {_clock(max(0.0, left) / self._jobs)} left"
 
     def _usual(self, run: Run) -> float | None:
         """How long such a run takes: by runs of the same row, now or earlier, or else by all that ended now."""
@@ -86,15 +88,17 @@ class Display:
 
 
 def progress(running: Running) -> str:
-    """How far a run is, by the last epoch in its log: stage and epoch."""
+    """How far a run is, by the last line of its log."""
     try:
         last = (running.folder / "log.jsonl").read_text(encoding="utf-8").rstrip().rsplit("\n", 1)[-1]
         event = json.loads(last)
     except (OSError, ValueError):
-        return "[dim]starting[/]"
+        return "starting"
     if event["event"] == "epoch":
-        return f"[dim]{event['stage']}, epoch {event['epoch']} done[/]"
-    return f"[dim]{'judging' if event['event'] == 'finished' else 'training'}[/]"
+        first = event["stage"] == "tagger"
+        stage = running.run.recipe.stage1 if first else running.run.recipe.stage2
+        return f"stage {1 if first else 2}: {event['epoch']} of {stage.epochs} epochs"
+    return {"annotated": "stage 2", "finished": "judging"}.get(event["event"], "training")
 
 
 def _clock(seconds: float) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from permparse.console import note
 from permparse.experiments.plan import Known
 from permparse.experiments.published import Number
-from permparse.experiments.studies import Axes, Cell, Line, Study
+from permparse.experiments.study import Axes, Cell, Line, Study
 from permparse.experiments.tables import summarise, values
 from permparse.training.storage import write_atomically
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from permparse.errors import UserError
 from permparse.experiments.records import Record, read_records
-from permparse.experiments.studies import Row, Study
+from permparse.experiments.study import Row, Study
 from permparse.training.recipe import Recipe, load_recipe
 from permparse.training.run import RECIPE_FILE
 from permparse.training.sharing import tagger_is_trained, tagger_settings

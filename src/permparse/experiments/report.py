@@ -10,7 +10,7 @@ from permparse.experiments.figures import draw
 from permparse.experiments.plan import Known
 from permparse.experiments.published import PAPER_URL
 from permparse.experiments.records import Record
-from permparse.experiments.studies import Study
+from permparse.experiments.study import Study
 from permparse.experiments.tables import build
 from permparse.training.storage import write_atomically
 

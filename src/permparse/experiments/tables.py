@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from permparse.experiments.measures import Measure, minutes, parameters
 from permparse.experiments.plan import Known
-from permparse.experiments.studies import Cell, Line, Row, Study
+from permparse.experiments.study import Cell, Line, Row, Study
 
 MISSING = "–"
 COSTS = ("seeds", "minutes", "parameters (M)")

@@ -19,7 +19,7 @@ from permparse.console import note
 from permparse.errors import UserError
 from permparse.experiments.plan import Run
 from permparse.experiments.records import Record, write_record
-from permparse.experiments.studies import Row
+from permparse.experiments.study import Row
 from permparse.parser import Parser
 from permparse.training.evaluation import Evaluation, evaluate
 from permparse.training.recipe import Recipe
