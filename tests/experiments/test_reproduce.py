@@ -102,6 +102,7 @@ def test_an_interruption_says_how_to_go_on(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr("permparse.experiments.runner.run_all", interrupted)
     assert run(["reproduce", "fake"]) == 130
     assert "the same command goes on from here" in capsys.readouterr().err
+    assert Path("results/README.md").is_file()
 
 
 def test_on_a_terminal_the_time_left_is_estimated(

@@ -118,6 +118,17 @@ def test_an_interruption_ends_the_children(places: Places) -> None:
             os.kill(child, 0)
 
 
+def test_what_runs_under_nohup_survives_a_closed_terminal(places: Places) -> None:
+    notes = Notes()
+    notes.tick = lambda running, waiting: os.kill(os.getpid(), signal.SIGHUP)  # type: ignore[method-assign]
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert _do(places, [_row("good")], notes=notes)[0] == []
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_a_signal_to_end_ends_the_children_too(places: Places) -> None:
     notes = Notes()
     notes.tick = lambda running, waiting: os.kill(os.getpid(), signal.SIGTERM)  # type: ignore[method-assign]

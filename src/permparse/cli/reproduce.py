@@ -69,13 +69,18 @@ def command(
     if data is not None and not data.is_dir():
         raise UserError(f"{data}: no such folder; --data names the folder of the paper's data")
     failures: list[Failure] = []
-    if not no_run:
-        known = Known(results)
-        wanted = runs_of(chosen, seeds)
-        failures = _run(missing(wanted, known), len(wanted), known, Places(runs, results, data), jobs)
-    for study in chosen:
-        _show(study, Known(results))
-    note(f"[dim]wrote {write_report(studies.values(), results)}[/]")
+    try:
+        if not no_run:
+            known = Known(results)
+            wanted = runs_of(chosen, seeds)
+            failures = _run(missing(wanted, known), len(wanted), known, Places(runs, results, data), jobs)
+        for study in chosen:
+            _show(study, Known(results))
+    except KeyboardInterrupt:
+        note("stopped; the same command goes on from here")
+        raise typer.Exit(130) from None
+    finally:
+        note(f"[dim]wrote {write_report(studies.values(), results)}[/]")
     if failures:
         note(f"[bold red]{len(failures)} runs failed[/]: {', '.join(f.run.name for f in failures)}")
         raise typer.Exit(1)
@@ -92,12 +97,8 @@ def _run(left: Sequence[Run], wanted: int, known: Known, places: Places, jobs: i
                 note(f"[yellow]again[/]   {run.name}: its recipe has changed since it was run")
         except UserError:
             continue  # said when it is this run's turn to fail
-    try:
-        with Display(len(left), jobs, known) as display:
-            return run_all(left, places, jobs, display)
-    except KeyboardInterrupt:
-        note("stopped; the same command goes on from here")
-        raise typer.Exit(130) from None
+    with Display(len(left), jobs, known) as display:
+        return run_all(left, places, jobs, display)
 
 
 def _list(studies: Iterable[Study], known: Known, seeds: int | None) -> None:

@@ -158,8 +158,11 @@ def _children() -> Iterator[list[Running]]:
         raise KeyboardInterrupt
 
     running: list[Running] = []
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:  # as under nohup, which means a closed terminal to be survived
+                signal.signal(number, interrupt)
         yield running
     finally:
         for number, handler in before.items():

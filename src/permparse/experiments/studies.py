@@ -19,7 +19,6 @@ GEN = ("gen",)
 COGS = Row("cogs", "cogs", splits=GEN)
 COGS_COPY = Row("cogs-copy", "cogs", ("data.lexicon=copy",), GEN)
 COGS_LSTM = Row("cogs-lstm", "cogs-lstm", splits=GEN)
-COGS_PAPER = Row("cogs-paper", "cogs-paper", splits=GEN)
 ATIS_IID = Row("atis-iid", "atis-iid")
 ATIS_LENGTH = Row("atis-length", "atis-length")
 CALENDAR = Row("okapi-calendar", "okapi-calendar")
@@ -58,7 +57,7 @@ def _cogs_study(name: str, metric: str, title: str, found: Sequence[Published], 
         _cogs("ours, geometric encoders", COGS, metric),
         _cogs("ours, geometric encoders, without lexicon", COGS_COPY, metric),
         _cogs("ours, LSTM encoders", COGS_LSTM, metric),
-        _cogs("the paper's configuration, LSTM, our code", COGS_PAPER, metric),
+        _cogs("the paper's configuration, LSTM, our code", _paper(COGS), metric),
     ]
     return Study(name, title, (*CATEGORIES, "total"), _lines(found, ours), note)
 
@@ -190,6 +189,8 @@ CHOICES = (
     Choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy"),
     Choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
     Choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
+    Choice("hint-argument", "alignment hint: arguments", "stage1.hint=argument", (COGS,)),
+    Choice("hint-value", "alignment hint: values", "stage1.hint=value", (CALENDAR,)),
     Choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1"),
     Choice("hint-none", "alignment hint: none", "stage1.hint=none"),
     Choice("temperature-1", "temperature: 1 / log n (the paper)", "stage2.temperature_power=1.0"),
