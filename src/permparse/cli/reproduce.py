@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables and figures; `all` for every one.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Tables and figures; `all` for every one.")
     ] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Seeds of every row; 5 if not given, 3 for the ablations.")
@@ -42,9 +42,9 @@ def command(
 ) -> None:
     """Run what is missing of a table or figure, and print it beside the paper's.
 
-    Every run is a process of its own and leaves one JSON file in results/runs; a run whose file is there and whose
-    recipe has not changed since is skipped. results/README.md is written anew at the end. After Ctrl-C, or a
-    power cut, the same command goes on from where it was.
+    Every run leaves one JSON file in results/runs; it is skipped if that is there
+    and its recipe has not changed since. results/README.md is written anew at the
+    end. After Ctrl-C, or a power cut, the same command goes on from where it was.
 
     [bold]Examples[/]
 
@@ -54,7 +54,7 @@ def command(
 
       permparse reproduce cogs-exact --jobs 2 --data DATA
 
-      permparse reproduce all --no-run           print every table from the runs there are
+      permparse reproduce all --no-run           print every table as it stands
     """
     from permparse.experiments.plan import Known, missing, runs_of
     from permparse.experiments.report import write_report
