@@ -23,11 +23,11 @@ VERBOSE = get_task("atis-iid", short=False)
         ("answer _flight all", "_flight all"),
         (
             "answer _flight ( or _from_2 city_name boston ( intersection _to_2 city_name denver not _meal all ) )",
-            "_flight ( or _from_2 boston ( intersection _to_2 denver not _meal all ) )",
+            "_flight or _from_2 boston intersection _to_2 denver not _meal all",
         ),
         (
             "answer _flight ( intersection _economy _day_2 day monday _to_2 city_name denver )",
-            "_flight ( intersection _economy _day_2 monday _to_2 denver )",
+            "_flight intersection _economy _day_2 monday _to_2 denver",
         ),
         ("boston denver", "␣ boston denver"),
         ("", "␣"),

@@ -1,13 +1,13 @@
 """FunQL without what is implied: answer _flight ( intersection _from_2 city_name boston … ) ↦ _flight _from_2 boston …
 
-Left out are `answer`, the type of a constant where its relation says it, and the brackets and `intersection` of
-conjuncts that end the query. None of them has a word of its own in the question.
+Left out are `answer`, the type of a constant where its relation says it, the brackets and `intersection` of
+conjuncts that end the query, and the brackets around `or` and `intersection` of two. None has a word in the question.
 """
 
 import re
 from collections.abc import Sequence
 
-from permparse.tasks.funql import BINARY, UNARY, VARIADIC, arity
+from permparse.tasks.funql import UNARY, VARIADIC, arity
 
 ANSWER = "answer"
 TYPES = UNARY - {ANSWER, "count", "not"}
@@ -36,8 +36,10 @@ def leave_out(tokens: Sequence[str]) -> list[str] | None:
     if tokens[:1] != [ANSWER]:
         return None
     body = list(tokens[1:])
-    candidates = [_without_types(_without_intersection(body)), _without_types(body), _without_intersection(body), body]
-    return next((short for short in candidates if put_back(short) == list(tokens)), None)
+    candidates = [
+        _without_types(shape(body)) for shape in (_without_both, _without_intersection, _without_brackets, list)
+    ]
+    return next((short for short in [*candidates, body] if put_back(short) == list(tokens)), None)
 
 
 def put_back(short: Sequence[str]) -> list[str]:
@@ -48,6 +50,7 @@ def put_back(short: Sequence[str]) -> list[str]:
         kind = implied_type(token)
         if kind is not None and following and following not in ("(", ")") and not is_function(following):
             body.append(kind)
+    body = _with_brackets(body)
     opening = _conjuncts_begin(body)
     if _number_of_trees(body[opening:]) > 1:
         body = [*body[:opening], "(", "intersection", *body[opening:], ")"]
@@ -68,11 +71,43 @@ def _without_types(body: Sequence[str]) -> list[str]:
     return [t for previous, t in zip(before, body, strict=False) if t not in TYPES or implied_type(previous) != t]
 
 
+def _without_both(body: Sequence[str]) -> list[str]:
+    return _without_brackets(_without_intersection(body))
+
+
 def _without_intersection(body: Sequence[str]) -> list[str]:
     opening = _conjuncts_begin(body)
     if list(body[opening : opening + 2]) == ["(", "intersection"] and body[-1] == ")":
         return [*body[:opening], *body[opening + 2 : -1]]
     return list(body)
+
+
+def _without_brackets(body: Sequence[str]) -> list[str]:
+    """Brackets of `or` and `intersection` with two arguments left out."""
+    kept, closing = [], set()
+    for position, token in enumerate(body):
+        if token == "(":
+            end = _end_of_tree(body, position)
+            if end is not None and _number_of_trees(body[position + 2 : end - 1]) == 2:
+                closing.add(end - 1)
+                continue
+        if position not in closing:
+            kept.append(token)
+    return kept
+
+
+def _with_brackets(body: Sequence[str]) -> list[str]:
+    """Brackets put around `or` and `intersection` that have none: they take two arguments."""
+    complete: list[str] = []
+    closing: dict[int, int] = {}
+    for position, token in enumerate(body):
+        bare = token in VARIADIC and (position == 0 or body[position - 1] != "(")
+        complete += ["(", token] if bare else [token]
+        if bare:
+            end = _end_of_tree(body, position) or len(body)
+            closing[end] = closing.get(end, 0) + 1
+        complete += [")"] * closing.pop(position + 1, 0)
+    return complete
 
 
 def _conjuncts_begin(body: Sequence[str]) -> int:
@@ -87,19 +122,27 @@ def _takes_a_set(token: str) -> bool:
     return arity(token) == 1 and token not in TYPES and not token.endswith("_2")
 
 
+def _end_of_tree(body: Sequence[str], start: int) -> int | None:
+    """Behind the tree that begins at `start`; None if it is not complete."""
+    missing, depth = 1, 0
+    for position in range(start, len(body)):
+        token = body[position]
+        depth += (token == "(") - (token == ")")
+        if depth < 0:
+            return None
+        if depth == 0:
+            missing += (0 if token == ")" else 2 if token in VARIADIC else arity(token)) - 1
+            if missing == 0:
+                return position + 1
+    return None
+
+
 def _number_of_trees(tokens: Sequence[str]) -> int:
-    """How many complete queries stand side by side; 0 if the tokens are not a sequence of such."""
-    trees, missing, open_brackets = 0, 0, []
-    for token in tokens:
-        if token == "(":
-            open_brackets.append(missing)
-            missing = 0
-        elif token == ")":
-            if not open_brackets or missing:
-                return 0
-            missing = max(0, open_brackets.pop() - 1)
-            trees += not missing and not open_brackets
-        elif token not in VARIADIC:
-            missing = max(0, missing - 1) + (2 if token in BINARY else arity(token))
-            trees += not missing and not open_brackets
-    return 0 if missing or open_brackets else trees
+    """How many trees stand side by side; 0 if something is left over."""
+    trees, position = 0, 0
+    while position < len(tokens):
+        end = _end_of_tree(tokens, position)
+        if end is None:
+            return 0
+        trees, position = trees + 1, end
+    return trees
