@@ -58,3 +58,16 @@ def test_what_precedes_an_ambiguous_word_or_nothing_is_not_anchored():
     assert anchors(["agent", "cat"], ["cat", "cat"], SYMBOLS) == []
     assert anchors(["cat", "agent"], ["cat"], SYMBOLS) == []
     assert anchors(["agent", "agent", "?", "cat"], ["cat"], SYMBOLS) == [Group(2, 2, (0,))]
+
+
+def test_edges_may_be_anchored_at_their_far_end():
+    target = ["*", "cat", "1", "see", "agent", "2", "1"]
+    found = anchors(target, [None, "cat", "see"], SYMBOLS, variables=True, argument=2)
+    assert found == [Group(2, 1, (1,)), Group(3, 1, (1,))]
+    assert anchors(["agent", "cat"], ["cat"], SYMBOLS, argument=2) == []
+
+
+def test_an_adjacent_anchor_has_nothing_between():
+    target = ["agent", "*", "cat"]
+    assert anchors(target, ["cat"], SYMBOLS) == [Group(2, 1, (0,)), Group(3, 1, (0,))]
+    assert anchors(target, ["cat"], SYMBOLS, adjacent=True) == [Group(3, 1, (0,))]

@@ -48,6 +48,16 @@ def test_heads_must_divide_the_hidden_size():
         build_encoder(config("geometric", heads=3))
 
 
+def test_rare_words_are_dropped_as_often_as_their_count_says():
+    network = SourceNetwork(config("none", word_dropout=0.0, rare_dropout=2.0), vocabulary_size=6)
+    network.count_words(torch.tensor([3] * 2 + [4] * 18 + [5] * 10_000))
+    torch.manual_seed(0)
+    ids = torch.tensor([PAD, 3, 4, 5]).expand(4000, 4)
+    share = (network.drop_words(ids) == UNK).float().mean(0).tolist()
+    assert share == pytest.approx([0.0, 0.5, 0.1, 0.0], abs=0.03)
+    assert "counts" not in network.state_dict()
+
+
 def test_word_dropout_replaces_words_in_training_only():
     torch.manual_seed(0)
     network = SourceNetwork(config("none", word_dropout=0.5, dropout=0.0), vocabulary_size=9)

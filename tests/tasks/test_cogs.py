@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permparse.tasks import get_task
-from permparse.tasks.cogs import RELATIONS, order_free_match
+from permparse.tasks.cogs import RELATIONS, in_order, order_free_match
+from permparse.tasks.cogs_structure import structure
 
 TASK = get_task("cogs")
+AS_IT_IS = get_task("cogs", sort=False)
 
 FORMS = {
     "* cake 3 snap .agent 1 Al snap .theme 1 3": (
@@ -36,7 +38,46 @@ def test_a_full_stop_may_stick_to_the_last_word():
 
 @given(st.lists(st.sampled_from(["*", "LAMBDA", "fox", "Al", "3", "a", *sorted(RELATIONS)[:3]]), max_size=12))
 def test_restoring_keeps_every_token_of_any_sequence(target):
-    assert TASK.shorten(TASK.restore(target)) == target
+    assert AS_IT_IS.shorten(AS_IT_IS.restore(target)) == target
+    assert sorted(in_order(target)) == sorted(target)
+
+
+def test_conjuncts_are_put_into_the_order_of_their_variables():
+    mixed = "run .agent 4 1 * fox 5 fox 1 * car 2 fox .nmod .in 1 5"
+    assert in_order(mixed.split()) == [
+        "*",
+        "car",
+        "2",
+        "*",
+        "fox",
+        "5",
+        "fox",
+        "1",
+        "fox",
+        ".nmod",
+        ".in",
+        "1",
+        "5",
+        "run",
+        ".agent",
+        "4",
+        "1",
+    ]
+    assert in_order(["LAMBDA", "a", "fox", "a"]) == ["LAMBDA", "a", "fox", "a"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "form", "found"),
+    [
+        ("Al saw a cat in a hat .", "see .agent 1 Al see .theme 1 3 cat 3 cat .nmod .in 3 6 hat 6", None),
+        ("Al gave a cat in a hat to Bo .", "cat .nmod .in 3 6", "inner PP"),
+        ("Al saw a cat in a hat on a mat .", "cat .nmod .in 3 6 hat .nmod .on 6 9", "nested PP"),
+        ("Al said that Bo said that Cy ran .", "say .ccomp 1 4 say .ccomp 4 7", "nested CP"),
+        ("Al said that Bo ran .", "say .agent 1 Al say .ccomp 1 4", None),
+    ],
+)
+def test_structures_to_hold_out_are_found(sentence, form, found):
+    assert structure(sentence.split(), form.split()) == found
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

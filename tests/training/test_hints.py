@@ -10,11 +10,11 @@ from permparse.training.recipe import load_recipe
 from permparse.training.tagging import encode_training_data
 
 
-def hinted(folder: Path, lines: list[str]) -> list[set[tuple[str, str]]]:
+def hinted(folder: Path, lines: list[str], kind: str = "ibm1") -> list[set[tuple[str, str]]]:
     """The (word, token) pairs of the hints of each line of a training file."""
     path = folder / "train.tsv"
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    recipe = load_recipe("tsv", [f"data.options.train={path}", "stage1.hint=ibm1", "data.lexicon=copy"])
+    recipe = load_recipe("tsv", [f"data.options.train={path}", f"stage1.hint={kind}", "data.lexicon=copy"])
     task = get_task("tsv", train=str(path))
     examples = task.load("train")
     codec = Codec.build(task, examples, recipe.data)
@@ -31,3 +31,21 @@ def test_tokens_of_every_output_belong_to_the_end_and_copied_ones_need_no_hint(t
     assert all(("<end>", "GET") in of for of in hints)
     assert all(("count", "COUNT") in of for of in hints[2:])
     assert not any(token in ("ann", "bob") for of in hints for _, token in of)
+
+
+def test_operators_go_to_the_value_behind_them_and_the_rest_is_aligned(tmp_path):
+    lines = [
+        "mails from ann\tGET FROM ann",
+        "mails by bob\tGET FROM bob",
+        "count from bob\tGET FROM bob COUNT",
+        "count by ann\tGET FROM ann COUNT",
+    ]
+    hints = hinted(tmp_path, lines, "value")
+    assert [of & {("ann", "FROM"), ("bob", "FROM")} for of in hints] == [
+        {("ann", "FROM")},
+        {("bob", "FROM")},
+        {("bob", "FROM")},
+        {("ann", "FROM")},
+    ]
+    assert all(("count", "COUNT") in of for of in hints[2:])
+    assert all(("<end>", "GET") in of for of in hints)

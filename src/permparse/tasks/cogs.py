@@ -4,12 +4,13 @@ Shortening drops what is implied: * cat ( x _ 3 ) ; eat . agent ( x _ 1 , Al ) â
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
 from permparse.data import Example, data_folder, is_variable
 from permparse.tasks.base import Metric, Task, exact_match
+from permparse.tasks.cogs_structure import structure
 
 RELATIONS = frozenset(
     f".{name}" for name in ("agent", "theme", "recipient", "ccomp", "xcomp", "nmod", "in", "on", "beside")
@@ -35,6 +36,10 @@ class Cogs(Task):
     sort: bool = field(
         default=True, metadata={"help": "put conjuncts into the order of their variables (the paper: false)"}
     )
+    held_out: bool = field(
+        default=False,
+        metadata={"help": "train without nested clauses, nested and inner phrases, and take them as dev: for choosing"},
+    )
 
     @property
     def name(self) -> str:
@@ -46,7 +51,16 @@ class Cogs(Task):
 
     def load(self, split: str, folder: Path | None = None) -> list[Example]:
         self.check_split(split)
+        if self.held_out and split in ("train", "dev"):
+            return self._structural(split, self.read(data_folder("cogs", folder) / "cogs" / "train.tsv"))
         return self.read(data_folder("cogs", folder) / "cogs" / f"{split}.tsv")
+
+    def _structural(self, split: str, examples: Sequence[Example]) -> list[Example]:
+        """The training examples without the structures held out, or those with one, named in their category."""
+        found = [structure(example.source, example.target) for example in examples]
+        if split == "train":
+            return [example for example, held in zip(examples, found, strict=True) if held is None]
+        return [replace(e, category=held) for e, held in zip(examples, found, strict=True) if held is not None]
 
     def tokenize(self, sentence: str) -> list[str]:
         """Words between blanks; a full stop may stick to the last one."""
@@ -60,7 +74,7 @@ class Cogs(Task):
 
     def groups(self, example: Example) -> dict[str, str]:
         category = example.category or "unknown"
-        if category.startswith(NOT_GENERALISATION) or example.category is None:
+        if self.held_out or category.startswith(NOT_GENERALISATION) or example.category is None:
             return {"group": category, "category": category}
         return {"group": GROUPS.get(category, LEXICAL), "category": category}
 

@@ -1,0 +1,41 @@
+"""Structures of COGS that a selection can hold out of the training data, because the development set is solved.
+
+Depth two of prepositional phrases and of that-clauses, and phrases inside the sentence: small cousins of what the
+generalisation set asks for, and found without looking at it.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+Structure = Literal["nested PP", "nested CP", "inner PP"]
+
+
+def structure(source: Sequence[str], target: Sequence[str]) -> Structure | None:
+    """The structure to hold out that an example shows, if any."""
+    phrases, clauses = edges(target, ".nmod"), edges(target, ".ccomp")
+    if depth(clauses) > 1:
+        return "nested CP"
+    if depth(phrases) > 1:
+        return "nested PP"
+    if any(noun + 2 < len(source) for _, noun in phrases):
+        return "inner PP"
+    return None
+
+
+def edges(target: Sequence[str], relation: str) -> list[tuple[int, int]]:
+    """The pairs of variables in a relation: cake .nmod .on 1 4 has (1, 4)."""
+    found = []
+    for position, token in enumerate(target):
+        if token == relation:
+            arguments = [t for t in target[position + 1 : position + 4] if not t.startswith(".")][:2]
+            if len(arguments) == 2 and all(a.isdecimal() for a in arguments):
+                found.append((int(arguments[0]), int(arguments[1])))
+    return found
+
+
+def depth(pairs: Sequence[tuple[int, int]]) -> int:
+    """The length of the longest chain; the second of a pair stands to the right of the first."""
+    longest: dict[int, int] = {}
+    for first, second in sorted(pairs):
+        longest[second] = max(longest.get(second, 0), longest.get(first, 0) + 1)
+    return max(longest.values(), default=0)
