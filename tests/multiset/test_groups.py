@@ -62,9 +62,15 @@ def test_what_precedes_an_ambiguous_word_or_nothing_is_not_anchored():
 
 def test_edges_may_be_anchored_at_their_far_end():
     target = ["*", "cat", "1", "see", "agent", "2", "1"]
-    found = anchors(target, [None, "cat", "see"], SYMBOLS, variables=True, argument=2)
+    found = anchors(target, [None, "cat", "see"], SYMBOLS, variables=True, argument=lambda token: 2)
     assert found == [Group(2, 1, (1,)), Group(3, 1, (1,))]
-    assert anchors(["agent", "cat"], ["cat"], SYMBOLS, argument=2) == []
+    assert anchors(["agent", "cat"], ["cat"], SYMBOLS, argument=lambda token: 2) == []
+
+
+def test_each_operator_may_have_an_argument_of_its_own():
+    target = ["*", "agent", "cat", "see"]
+    found = anchors(target, ["cat", "see"], SYMBOLS, argument={"*": 1, "agent": 2}.__getitem__)
+    assert found == [Group(3, 1, (0,)), Group(2, 1, (1,))]
 
 
 def test_an_adjacent_anchor_has_nothing_between():

@@ -38,6 +38,10 @@ def _same(token: str) -> str:
     return token
 
 
+def _first(token: str) -> int:
+    return 1
+
+
 def target_groups(
     target: Iterable[str],
     lexical: Sequence[str | None],
@@ -72,16 +76,16 @@ def anchors(
     symbols: Mapping[str, int],
     variables: bool = False,
     normalise: Callable[[str], str] = _same,
-    argument: int = 1,
+    argument: Callable[[str], int] = _first,
     adjacent: bool = False,
 ) -> list[Group]:
     """A guess where the ordinary tokens of a target come from: the word behind the token that they precede.
 
     Operators stand before their arguments in most output languages. So a token that any position could
-    produce is attributed to the position of the ``argument``-th token behind it that a variable or the lexicon
-    accounts for; to none if there is no such token or several positions could produce it, nor, if ``adjacent``,
-    if another ordinary token stands between. Other arguments as for `target_groups`; the groups returned have
-    one position each.
+    produce is attributed to the position of the first or second token behind it, as ``argument`` says, that a
+    variable or the lexicon accounts for; to none if there is no such token or several positions could produce
+    it, nor, if ``adjacent``, if another ordinary token stands between. Other arguments as for `target_groups`;
+    the groups returned have one position each.
     """
     producers = _Producers(lexical, symbols, variables, normalise)
     copies: Counter[tuple[int, int]] = Counter()
@@ -92,8 +96,8 @@ def anchors(
             continue
         symbol, positions = found
         if symbol < FIRST_TYPE:
-            following = [positions[0] if len(positions) == 1 else None, *following[: argument - 1]]
-        elif len(following) == argument and (anchor := following[-1]) is not None:
+            following = [positions[0] if len(positions) == 1 else None, *following[:1]]
+        elif len(following) >= (wanted := argument(token)) and (anchor := following[wanted - 1]) is not None:
             copies[anchor, symbol] += 1
         if symbol >= FIRST_TYPE and adjacent:
             following = []

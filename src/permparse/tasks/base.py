@@ -32,6 +32,8 @@ class Task(ABC):
     """Words that copying never produces."""
     function_tokens: frozenset[str] = frozenset()
     """Target tokens that no single word stands for: never in an induced lexicon."""
+    roles: frozenset[str] = frozenset()
+    """Target tokens that a predicate asks for whatever fills them, such as .agent (see stage1.hint = "frame")."""
     case_insensitive: bool = False
     """Whether the metric ignores case, so that a word may be copied into a token of other case."""
 

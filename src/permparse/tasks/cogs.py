@@ -31,6 +31,7 @@ class Cogs(Task):
     splits = ("train", "dev", "test", "gen")
     end_token = False
     variables = True
+    roles = frozenset((".agent", ".theme", ".recipient"))
     function_tokens = RELATIONS | {DEFINITE, LAMBDA, "a", "b", "e"}
 
     sort: bool = field(

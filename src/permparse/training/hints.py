@@ -30,6 +30,11 @@ def alignment_hints(
         return [[] for _ in sources]
     if settings.hint == "ibm1":
         return _aligned(codec, sources, targets, grouped, symbols, settings.hint_threshold)
+    roles = codec.task.roles if settings.hint == "frame" else frozenset()
+
+    def argument(token: str) -> int:
+        return 2 if settings.hint in ("argument", "frame") and token not in roles else 1
+
     anchored = [
         [
             Hint(group.positions[0], group.symbol, group.total)
@@ -38,7 +43,7 @@ def alignment_hints(
                 source.lexical,
                 symbols,
                 codec.task.variables,
-                argument=2 if settings.hint == "argument" else 1,
+                argument=argument,
                 adjacent=settings.hint == "value",
             )
         ]
