@@ -3,7 +3,6 @@
 Brackets stand only where they are needed; what is implied is left out as well, unless `short` is false.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Literal, final
 
 from permparse.data import Example, data_folder
 from permparse.tasks.base import VERBATIM, Metric, Task, exact_match
+from permparse.tasks.clock import on_the_clock
 from permparse.tasks.funql import VARIADIC, parse, tree_match, widest
 from permparse.tasks.funql_short import leave_out, put_back
 from permparse.tasks.tokenizers import english_tokens
@@ -28,6 +28,7 @@ class Atis(Task):
     short: bool = field(
         default=True, metadata={"help": "leave out answer, implied types and the last intersection (the paper: false)"}
     )
+    clock: bool = field(default=True, metadata={"help": "read 5pm as 1700, as the queries have it (the paper: false)"})
 
     @property
     def name(self) -> str:
@@ -42,8 +43,9 @@ class Atis(Task):
         return self.read(data_folder("atis", folder) / "atis" / f"{self.kind}_{split}.tsv")
 
     def tokenize(self, sentence: str) -> list[str]:
-        """Lower-cased and without a final mark, as all of the data is: Boston? is boston. 720am is 720 am."""
-        return english_tokens(re.sub(r"(?<=\d)(am|pm)\b", r" \1", sentence.lower().rstrip(" ?!")))
+        """Lower-cased and without a final mark, as all of the data is: Boston? is boston."""
+        sentence = sentence.lower().rstrip(" ?!")
+        return english_tokens(on_the_clock(sentence) if self.clock else sentence)
 
     def shorten(self, output: str) -> list[str]:
         tokens = output.split()
