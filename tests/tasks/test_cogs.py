@@ -70,9 +70,10 @@ def test_conjuncts_are_put_into_the_order_of_their_variables():
     ("sentence", "form", "found"),
     [
         ("Al saw a cat in a hat .", "see .agent 1 Al see .theme 1 3 cat 3 cat .nmod .in 3 6 hat 6", None),
-        ("Al gave a cat in a hat to Bo .", "cat .nmod .in 3 6", "inner PP"),
+        ("Al gave a cat in a hat to Bo .", "cat .nmod .in 3 6", "PP before to"),
         ("Al saw a cat in a hat on a mat .", "cat .nmod .in 3 6 hat .nmod .on 6 9", "nested PP"),
         ("Al said that Bo said that Cy ran .", "say .ccomp 1 4 say .ccomp 4 7", "nested CP"),
+        ("A cat was seen in a hat by Bo .", "cat .nmod .in 1 6", None),
         ("Al said that Bo ran .", "say .agent 1 Al say .ccomp 1 4", None),
     ],
 )

@@ -39,7 +39,7 @@ class Cogs(Task):
     )
     held_out: bool = field(
         default=False,
-        metadata={"help": "train without nested clauses, nested and inner phrases, and take them as dev: for choosing"},
+        metadata={"help": "train without some structures (nested clauses and phrases, ...) and take them as dev, to choose on"},
     )
 
     @property
