@@ -39,7 +39,7 @@ class Cogs(Task):
     )
     held_out: bool = field(
         default=False,
-        metadata={"help": "train without some structures (nested clauses and phrases, ...) and take them as dev, to choose on"},
+        metadata={"help": "train without some structures (nested clauses, ...) and take them as dev, to choose on"},
     )
 
     @property
