@@ -163,17 +163,31 @@ def test_bad_lines_of_stdin_do_not_stop_the_stream(
 
 
 def test_evaluate_writes_its_scores(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
-    command = ["evaluate", str(tiny_run), "--limit", "20", "--errors", "2"]
-    assert run(command) == 0
-    assert "wrong:" in capsys.readouterr().out
+    assert run(["evaluate", str(tiny_run), "--limit", "20"]) == 0
+    assert "kinds of errors" not in capsys.readouterr().out
     saved = json.loads(Path("results/tiny-test.json").read_text())
     assert saved["total"]["examples"] == 20
     assert set(saved["groups"]) == {"length"}
     assert 0 <= saved["total"]["freq"] <= 1
+    assert saved["error_kinds"] is None
+
+
+def test_evaluate_explains_errors_of_every_group(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    command = ["evaluate", str(tiny_run), "--limit", "20", "--errors", "2"]
+    assert run(command) == 0
+    drawn = capsys.readouterr().out
+    assert "kinds of errors" in drawn
+    assert drawn.count("\ngold ") == 2
+    assert drawn.count("\ntokens ") + drawn.count("\njump ") == 2
+    kinds = json.loads(Path("results/tiny-test.json").read_text())["error_kinds"]
+    assert set(kinds["total"]) == {"tagging", "search", "model"}
+    assert sum(kinds["total"].values()) > 2
     assert run([*command, "--json"]) == 0
-    errors = json.loads(capsys.readouterr().out)["errors"]
-    assert len(errors) == 2
-    assert {"kind", "line", "gold", "parse"} == set(errors[0])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["error_kinds"] == kinds
+    one, other = printed["errors"]
+    assert set(one) == {"kind", "line", "groups", "gold", "missing", "surplus", "jump", "parse"}
+    assert one["groups"] != other["groups"]
 
 
 def test_evaluating_with_another_decoder_keeps_the_scores_of_the_first(tiny_run: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json as json_module
-from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from permparse.cli.show import show_errors, show_evaluation
+from permparse.cli.show import ShownError, show_error, show_error_kinds, show_evaluation
 from permparse.console import err, note, out
 from permparse.errors import UserError
 
@@ -38,7 +37,7 @@ def command(
     errors: Annotated[
         int,
         typer.Option(
-            "--errors", min=0, help="Show N wrong examples, with multisets and jumps, and count the kinds of errors."
+            "--errors", min=0, help="Show N wrong examples, spread over the groups, and count the kinds of errors."
         ),
     ] = 0,
     results: Annotated[
@@ -49,13 +48,14 @@ def command(
     """Measure a parser: the task's metrics, Freq (multiset right), Seq/Freq, in total and by group.
 
     With --errors, wrong outputs are split into [bold]tagging[/] (the multiset is wrong), [bold]search[/]
-    (the gold order scores higher than the one found) and [bold]model[/] (the scores prefer a wrong order).
+    (the gold order scores higher than the one found) and [bold]model[/] (the scores prefer a wrong order),
+    and counted in every group.
 
     [bold]Examples[/]
 
       permparse evaluate runs/doubling
 
-      permparse evaluate runs/cogs --split gen --errors 10
+      permparse evaluate runs/cogs --split gen --errors 20
 
       permparse evaluate runs/cogs --split gen --decoder hungarian
 
@@ -63,7 +63,8 @@ def command(
     """
     from permparse.parser import Parser
     from permparse.training.batching import spread
-    from permparse.training.evaluation import as_json, error_kind, evaluate
+    from permparse.training.errors import count_kinds, difference, error_kind, spread_over_groups
+    from permparse.training.evaluation import as_json, evaluate
     from permparse.training.storage import write_atomically
 
     if file is not None and split is not None:
@@ -82,22 +83,40 @@ def command(
             progress=lambda done: status.update(f"parsed {done:,} of {len(examples):,} sentences"),
         )
         wrong = [o for o in outcomes if not o.seq] if errors else []
+        status.update(f"explaining {len(wrong):,} errors")
         kinds = [error_kind(parser, o) for o in wrong]
+    groups = [parser.codec.task.groups(o.example) for o in wrong]
+    if errors:
+        evaluation = replace(evaluation, error_kinds=count_kinds(evaluation, groups, kinds))
+    shown = [
+        ShownError(wrong[e], kinds[e], groups[e], difference(parser.codec, wrong[e]))
+        for e in spread_over_groups(groups, errors)
+    ]
     name = f"{model.resolve().name}-{evaluation.split}" + (f"-{decoder}" if decoder else "")
     path = results / f"{name}.json"
     write_atomically(path, (json_module.dumps(as_json(evaluation), indent=2) + "\n").encode())
     if json:
-        shown = [
-            {"kind": kind, "line": o.example.line, "gold": o.example.output, "parse": asdict(o.parse)}
-            for o, kind in zip(wrong[:errors], kinds[:errors], strict=True)
-        ]
-        content = as_json(evaluation) | ({"errors": shown} if errors else {})
+        content = as_json(evaluation) | ({"errors": [_error_as_json(error) for error in shown]} if errors else {})
         out.print(json_module.dumps(content, ensure_ascii=False), markup=False, soft_wrap=True)
         return
     show_evaluation(evaluation)
     note(f"[dim]saved {path}[/]")
-    if errors:
-        show_errors(wrong[:errors], kinds[:errors], Counter(kinds))
+    for error in shown:
+        show_error(error)
+    if evaluation.error_kinds:
+        show_error_kinds(evaluation, evaluation.error_kinds)
+
+
+def _error_as_json(error: ShownError) -> dict[str, object]:
+    example = error.outcome.example
+    return {
+        "kind": error.kind,
+        "line": example.line,
+        "groups": error.groups,
+        "gold": example.output,
+        **asdict(error.difference),
+        "parse": asdict(error.outcome.parse),
+    }
 
 
 def _examples(parser: Parser, split: str, file: Path | None, data: Path | None) -> list[Example]:

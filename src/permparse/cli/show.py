@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -14,7 +13,8 @@ from permparse.console import out
 
 if TYPE_CHECKING:
     from permparse.parser import Parse
-    from permparse.training.evaluation import ErrorKind, Evaluation, GroupScore, Outcome
+    from permparse.training.errors import Difference
+    from permparse.training.evaluation import ErrorKind, ErrorKinds, Evaluation, GroupScore, Outcome
 
 COLOURS = (
     "cyan",
@@ -95,20 +95,43 @@ def _cells(score: GroupScore, names: list[str]) -> list[str]:
     ]
 
 
-def show_errors(outcomes: Sequence[Outcome], kinds: Sequence[ErrorKind], counts: Counter[ErrorKind]) -> None:
-    """Wrong examples with what was expected, multisets and jumps, and how many errors there are of each
-    kind."""
-    for outcome, kind in zip(outcomes, kinds, strict=True):
-        line = f"line {outcome.example.line}" if outcome.example.line else ""
-        out.rule(f"[bold]{kind}[/] [dim]{line} {escape(outcome.example.category or '')}[/]", align="left")
-        out.print(Text(outcome.example.sentence, style="bold"))
-        show_parse(outcome.parse)
-        out.print(Text("gold   ", style="dim") + Text(outcome.example.output, style="green"))
-        missing = Counter(outcome.example.target) - Counter(outcome.parse.tokens)
-        surplus = Counter(outcome.parse.tokens) - Counter(outcome.example.target)
-        if missing or surplus:
-            difference = [f"-{t}" for t in missing.elements()] + [f"+{t}" for t in surplus.elements()]
-            out.print(Text("tokens ", style="dim") + Text(" ".join(difference), style="red"))
-    total = sum(counts.values())
-    parts = ", ".join(f"{counts[kind]} {kind}" for kind in ("tagging", "search", "model"))
-    out.print(f"[bold]{total} wrong:[/] {parts}")
+@dataclass(frozen=True)
+class ShownError:
+    """A wrong example, its kind, the groups it belongs to, and what is wrong."""
+
+    outcome: Outcome
+    kind: ErrorKind
+    groups: dict[str, str]
+    difference: Difference
+
+
+def show_error(error: ShownError) -> None:
+    """A wrong example with its multisets and jumps, what was expected, and where the two part."""
+    example, where = error.outcome.example, dict.fromkeys(error.groups.values())
+    line = [f"line {example.line}"] if example.line else []
+    out.rule(f"[bold]{error.kind}[/] [dim]{escape(' · '.join([*where, *line]))}[/]", align="left")
+    out.print(Text(example.sentence, style="bold"))
+    show_parse(error.outcome.parse)
+    out.print(Text("gold   ", style="dim") + Text(example.output, style="green"))
+    found = error.difference
+    if found.missing or found.surplus:
+        tokens = [f"-{t}" for t in found.missing] + [f"+{t}" for t in found.surplus]
+        out.print(Text("tokens ", style="dim") + Text(" ".join(tokens), style="red"))
+    if found.jump:
+        text = Text("jump   ", style="dim") + Text(f"{found.jump.previous} → ")
+        out.print(text.append(f"-{found.jump.gold} +{found.jump.found}", style="red"))
+
+
+def show_error_kinds(evaluation: Evaluation, kinds: ErrorKinds) -> None:
+    """Tables of how many errors there are of each kind, in every group and in total."""
+    scores = evaluation.groups | {"": {"total": evaluation.total}}
+    out.rule("[bold]kinds of errors[/]", align="left")
+    for title, rows in (kinds.groups | {"": {"total": kinds.total}}).items():
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column(title)
+        for name in ("examples", "wrong", "tagging", "search", "model"):
+            table.add_column(name, justify="right")
+        for value, counts in rows.items():
+            numbers = (scores[title][value].examples, counts.wrong, counts.tagging, counts.search, counts.model)
+            table.add_row(escape(value), *(f"{number:,}" if number else "[dim]–[/]" for number in numbers))
+        out.print(table)

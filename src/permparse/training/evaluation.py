@@ -1,5 +1,4 @@
-"""How good a parser is on a split: the task's metrics, Freq, Seq and Seq/Freq, in total and by group, and
-where it errs."""
+"""How good a parser is on a split: the task's metrics, Freq, Seq and Seq/Freq, in total and by group."""
 
 from __future__ import annotations
 
@@ -17,12 +16,8 @@ import torch
 
 from permparse import __version__
 from permparse.data import Example
-from permparse.multiset import CanonicalMultiset
 from permparse.parser import Parse, Parser
-from permparse.permutation.decoding import decode
-from permparse.training.codec import Codec, EncodedSource
-from permparse.training.ordering import allowed_from_types, multiset_batch, ordering_data
-from permparse.training.tagging import same_multiset, tag
+from permparse.training.tagging import same_multiset
 
 ErrorKind = Literal["tagging", "search", "model"]
 
@@ -53,8 +48,30 @@ class GroupScore:
 
 
 @dataclass(frozen=True)
+class ErrorCounts:
+    """Wrong outputs by kind: the multiset is wrong (tagging), the gold order scores higher than the one found
+    (search), or the scores prefer a wrong order (model)."""
+
+    tagging: int
+    search: int
+    model: int
+
+    @property
+    def wrong(self) -> int:
+        return self.tagging + self.search + self.model
+
+
+@dataclass(frozen=True)
+class ErrorKinds:
+    """The errors of an evaluation, with the groups that its scores have."""
+
+    total: ErrorCounts
+    groups: dict[str, dict[str, ErrorCounts]]
+
+
+@dataclass(frozen=True)
 class Evaluation:
-    """The scores of a parser on a split, as saved in `results/`."""
+    """The scores of a parser on a split, as saved in `results/`; ``error_kinds`` only if asked for."""
 
     task: str
     split: str
@@ -72,6 +89,7 @@ class Evaluation:
     threads: int = field(default_factory=torch.get_num_threads)
     date: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%d %H:%M"))
     recipe: str = ""
+    error_kinds: ErrorKinds | None = None
 
 
 def judge(parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> list[Outcome]:
@@ -109,7 +127,7 @@ def evaluate(
         main_metric=next(iter(task.metrics)),
         total=summarise(outcomes),
         groups={
-            name: {value: summarise(values[value]) for value in sorted(values, key=_natural)}
+            name: {value: summarise(values[value]) for value in sorted(values, key=natural)}
             for name, values in grouped.items()
         },
         seconds=round(seconds, 2),
@@ -139,29 +157,7 @@ def as_json(evaluation: Evaluation) -> dict[str, object]:
     return asdict(evaluation)
 
 
-@torch.no_grad()
-def error_kind(parser: Parser, outcome: Outcome) -> ErrorKind:
-    """Why an output is wrong: the multiset (tagging), a gold order scored higher than the one found
-    (search), or the scores."""
-    codec = parser.codec
-    if not outcome.freq:
-        return "tagging"
-    source = codec.encode(outcome.example.source)
-    tagged = tag(codec, parser.tagger, [source])[0]
-    gold = codec.canonical(outcome.example.target)
-    if not len(tagged.multiset) or not same_multiset(tagged.tokens, gold):
-        return "tagging"
-    problem = parser.scorer(multiset_batch([source], [tagged.multiset], [0]))
-    best_gold = decode(problem.with_allowed(_allowed(codec, source, gold, tagged.multiset)))[0].score
-    return "search" if best_gold > outcome.parse.score + 1e-6 else "model"
-
-
-def _allowed(codec: Codec, source: EncodedSource, gold: Sequence[str], multiset: CanonicalMultiset) -> torch.Tensor:
-    data = ordering_data(codec, [source], [gold], [multiset])
-    return allowed_from_types(data.token_types, data.target_types)
-
-
-def _natural(value: str) -> tuple[int, float, str]:
+def natural(value: str) -> tuple[int, float, str]:
     """Numbers by size, before words by alphabet."""
     try:
         return 0, float(value), value
