@@ -18,6 +18,10 @@ def test_every_task_is_complete(name):
     assert all(option.help for option in task_options(name))
 
 
+def test_summaries_tell_tasks_apart():
+    assert len({get_task(name).summary for name in task_names()}) == len(task_names())
+
+
 @pytest.mark.parametrize("name", task_names())
 def test_every_task_restores_and_judges_nonsense(name):
     task = get_task(name)
@@ -32,6 +36,7 @@ def test_every_task_restores_and_judges_nonsense(name):
         text = task.restore(target)
         assert isinstance(text, str)
         assert all(metric(text, "gold") is False for metric in task.metrics.values())
+        assert isinstance(task.shorten(text), list)
 
 
 def test_an_unknown_task_names_the_nearest():

@@ -15,6 +15,7 @@ from permparse.tasks.okapi_short import leave_out, put_back
 from permparse.tasks.tokenizers import english_tokens
 
 CLAUSES = ("GET", "FILTER", "SEARCH", "ORDERBY", "COUNT", "TOP")
+ABOUT = {"calendar": "events", "document": "files", "email": "messages"}
 APART = "␣"
 """Begins a token that stands by itself although it would join its neighbours: Babicki ␣- NY."""
 JOINS_BOTH = frozenset("-/")
@@ -27,7 +28,6 @@ JOINS_RIGHT = frozenset(("(", "*", "#", "$"))
 class Okapi(Task):
     """Clause sets are compared without regard to case, as the sentences spell names in lower case."""
 
-    summary = "Okapi: requests to API calls with filters, order and search"
     case_insensitive = True
     non_copyable = frozenset((*CLAUSES, "eq", "gt", "lt", "True", "False", "asc", "desc"))
 
@@ -39,6 +39,10 @@ class Okapi(Task):
     @property
     def name(self) -> str:
         return f"okapi-{self.domain}"
+
+    @property
+    def summary(self) -> str:  # type: ignore[override]  # a plain attribute elsewhere
+        return f"Okapi: requests about {ABOUT[self.domain]} to API calls; more clauses than in training"
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
