@@ -1,4 +1,4 @@
-from permparse.multiset import LEX, VAR, Group, anchors, target_groups, unreachable
+from permparse.multiset import LEX, VAR, Group, anchors, attributed, target_groups, unreachable
 
 SYMBOLS = {"agent": 2, "*": 3, "Emma": 4}
 
@@ -60,17 +60,13 @@ def test_what_precedes_an_ambiguous_word_or_nothing_is_not_anchored():
     assert anchors(["agent", "agent", "?", "cat"], ["cat"], SYMBOLS) == [Group(2, 2, (0,))]
 
 
-def test_edges_may_be_anchored_at_their_far_end():
+def test_tokens_are_attributed_to_the_homes_given():
     target = ["*", "cat", "1", "see", "agent", "2", "1"]
-    found = anchors(target, [None, "cat", "see"], SYMBOLS, variables=True, argument=lambda token: 2)
-    assert found == [Group(2, 1, (1,)), Group(3, 1, (1,))]
-    assert anchors(["agent", "cat"], ["cat"], SYMBOLS, argument=lambda token: 2) == []
-
-
-def test_each_operator_may_have_an_argument_of_its_own():
-    target = ["*", "agent", "cat", "see"]
-    found = anchors(target, ["cat", "see"], SYMBOLS, argument={"*": 1, "agent": 2}.__getitem__)
-    assert found == [Group(3, 1, (0,)), Group(2, 1, (1,))]
+    homes = [2, 2, None, 5, 5, None, None]
+    found = attributed(target, homes, [None, "cat", "see"], SYMBOLS, variables=True)
+    assert found == [Group(3, 1, (1,)), Group(2, 1, (2,))]
+    assert attributed(["agent", "cat"], [1, None], ["cat", "cat"], SYMBOLS) == []
+    assert attributed(["agent", "*"], [1, None], ["cat"], SYMBOLS) == []
 
 
 def test_an_adjacent_anchor_has_nothing_between():

@@ -9,7 +9,7 @@ from permparse.tasks.cogs import RELATIONS, in_order, order_free_match
 from permparse.tasks.cogs_structure import structure
 
 TASK = get_task("cogs")
-AS_IT_IS = get_task("cogs", sort=False)
+AS_IT_IS = get_task("cogs", items=False)
 
 FORMS = {
     "* cake 3 snap .agent 1 Al snap .theme 1 3": (
@@ -27,8 +27,9 @@ FORMS = {
 
 @pytest.mark.parametrize(("short", "form"), FORMS.items())
 def test_shorten_and_restore(short, form):
-    assert TASK.shorten(form) == short.split()
-    assert TASK.restore(short.split()) == form
+    assert AS_IT_IS.shorten(form) == short.split()
+    assert AS_IT_IS.restore(short.split()) == form
+    assert TASK.restore(TASK.shorten(form)) == form
 
 
 def test_a_full_stop_may_stick_to_the_last_word():

@@ -8,6 +8,7 @@ from permparse.multiset.groups import (
     Group,
     TargetGroups,
     anchors,
+    attributed,
     target_groups,
     unreachable,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "Group",
     "TargetGroups",
     "anchors",
+    "attributed",
     "canonical_multiset",
     "log_total_probability",
     "most_likely_counts",

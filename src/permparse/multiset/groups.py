@@ -38,10 +38,6 @@ def _same(token: str) -> str:
     return token
 
 
-def _first(token: str) -> int:
-    return 1
-
-
 def target_groups(
     target: Iterable[str],
     lexical: Sequence[str | None],
@@ -76,31 +72,48 @@ def anchors(
     symbols: Mapping[str, int],
     variables: bool = False,
     normalise: Callable[[str], str] = _same,
-    argument: Callable[[str], int] = _first,
     adjacent: bool = False,
 ) -> list[Group]:
     """A guess where the ordinary tokens of a target come from: the word behind the token that they precede.
 
     Operators stand before their arguments in most output languages. So a token that any position could
-    produce is attributed to the position of the first or second token behind it, as ``argument`` says, that a
-    variable or the lexicon accounts for; to none if there is no such token or several positions could produce
-    it, nor, if ``adjacent``, if another ordinary token stands between. Other arguments as for `target_groups`;
-    the groups returned have one position each.
+    produce is attributed to the position of the next token that a variable or the lexicon accounts for; to
+    none if there is no such token or several positions could produce it, nor, if ``adjacent``, if another
+    ordinary token stands between. Other arguments as for `target_groups`; the groups returned have one position
+    each.
+    """
+    producers = _Producers(lexical, symbols, variables, normalise)
+    homes: list[int | None] = []
+    following: int | None = None
+    for index in reversed(range(len(target))):
+        found = producers.of(target[index])
+        if found is not None and found[0] < FIRST_TYPE:
+            following = index
+        homes.append(following)
+        if found is not None and found[0] >= FIRST_TYPE and adjacent:
+            following = None
+    return attributed(target, homes[::-1], lexical, symbols, variables, normalise)
+
+
+def attributed(
+    target: Sequence[str],
+    homes: Sequence[int | None],
+    lexical: Sequence[str | None],
+    symbols: Mapping[str, int],
+    variables: bool = False,
+    normalise: Callable[[str], str] = _same,
+) -> list[Group]:
+    """The ordinary tokens of a target at the position of the token that ``homes`` names for each, by its index.
+
+    A token without a home, or whose home several positions could produce, is left out. Other arguments as for
+    `target_groups`; the groups returned have one position each.
     """
     producers = _Producers(lexical, symbols, variables, normalise)
     copies: Counter[tuple[int, int]] = Counter()
-    following: list[int | None] = []
-    for token in reversed(target):
-        found = producers.of(token)
-        if found is None:
-            continue
-        symbol, positions = found
-        if symbol < FIRST_TYPE:
-            following = [positions[0] if len(positions) == 1 else None, *following[:1]]
-        elif len(following) >= (wanted := argument(token)) and (anchor := following[wanted - 1]) is not None:
-            copies[anchor, symbol] += 1
-        if symbol >= FIRST_TYPE and adjacent:
-            following = []
+    for token, home in zip(target, homes, strict=True):
+        found, at = producers.of(token), None if home is None else producers.of(target[home])
+        if found is not None and at is not None and found[0] >= FIRST_TYPE > at[0] and len(at[1]) == 1:
+            copies[at[1][0], found[0]] += 1
     return [Group(symbol, total, (position,)) for (position, symbol), total in sorted(copies.items())]
 
 

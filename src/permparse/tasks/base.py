@@ -32,8 +32,6 @@ class Task(ABC):
     """Words that copying never produces."""
     function_tokens: frozenset[str] = frozenset()
     """Target tokens that no single word stands for: never in an induced lexicon."""
-    roles: frozenset[str] = frozenset()
-    """Target tokens that a predicate asks for whatever fills them, such as .agent (see stage1.hint = "frame")."""
     case_insensitive: bool = False
     """Whether the metric ignores case, so that a word may be copied into a token of other case."""
 
@@ -62,6 +60,11 @@ class Task(ABC):
     def restore(self, target: Sequence[str]) -> str:
         """The output that the tokens stand for; on an ill-formed sequence best effort, never an exception."""
         return " ".join(target)
+
+    def homes(self, target: Sequence[str]) -> list[int | None] | None:
+        """For every target token the index of the token whose word it belongs to (None: no such word), if the
+        notation says so: what stage1.hint = "task" goes by."""
+        return None
 
     def groups(self, example: Example) -> dict[str, str]:
         """By what to break results down: {"category": "PP", ...}."""

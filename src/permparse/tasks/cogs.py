@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import final
 
 from permparse.data import Example, data_folder, is_variable
-from permparse.tasks.base import Metric, Task, exact_match
+from permparse.tasks.base import VERBATIM, Metric, Task, exact_match
+from permparse.tasks.cogs_items import fold, homes, unfold
 from permparse.tasks.cogs_structure import structure
 
 RELATIONS = frozenset(
@@ -31,11 +32,10 @@ class Cogs(Task):
     splits = ("train", "dev", "test", "gen")
     end_token = False
     variables = True
-    roles = frozenset((".agent", ".theme", ".recipient"))
     function_tokens = RELATIONS | {DEFINITE, LAMBDA, "a", "b", "e"}
 
-    sort: bool = field(
-        default=True, metadata={"help": "put conjuncts into the order of their variables (the paper: false)"}
+    items: bool = field(
+        default=True, metadata={"help": "gather what is said of a word, in the order of words (the paper: false)"}
     )
     held_out: bool = field(
         default=False,
@@ -58,7 +58,7 @@ class Cogs(Task):
 
     def _structural(self, split: str, examples: Sequence[Example]) -> list[Example]:
         """The training examples without the structures held out, or those with one, named in their category."""
-        found = [structure(example.source, example.target) for example in examples]
+        found = [structure(example.source, shorten(example.output)) for example in examples]
         if split == "train":
             return [example for example, held in zip(examples, found, strict=True) if held is None]
         return [replace(e, category=held) for e, held in zip(examples, found, strict=True) if held is not None]
@@ -68,10 +68,21 @@ class Cogs(Task):
         return (sentence[:-1] + " ." if sentence.endswith(".") else sentence).split()
 
     def shorten(self, output: str) -> list[str]:
-        return shorten(output)
+        flat = shorten(output)
+        if not self.items or LAMBDA in flat:
+            return flat
+        folded = fold(flat)
+        return [VERBATIM, *flat] if folded is None else folded
 
     def restore(self, target: Sequence[str]) -> str:
-        return restore(in_order(target) if self.sort else target)
+        if not self.items or LAMBDA in target:
+            return restore(target)
+        return restore(target[1:] if target[:1] == [VERBATIM] else in_order(unfold(target)))
+
+    def homes(self, target: Sequence[str]) -> list[int | None] | None:
+        if not self.items:
+            return None
+        return [None] * len(target) if LAMBDA in target else homes(target)
 
     def groups(self, example: Example) -> dict[str, str]:
         category = example.category or "unknown"

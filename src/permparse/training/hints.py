@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from permparse.data import Link, align, is_variable
-from permparse.multiset import FIRST_TYPE, Group, anchors
+from permparse.errors import UserError
+from permparse.multiset import FIRST_TYPE, Group, anchors, attributed
 from permparse.nn import Hint
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.recipe import Tagging
@@ -30,24 +31,14 @@ def alignment_hints(
         return [[] for _ in sources]
     if settings.hint == "ibm1":
         return _aligned(codec, sources, targets, grouped, symbols, settings.hint_threshold)
-    roles = codec.task.roles if settings.hint == "frame" else frozenset()
-
-    def argument(token: str) -> int:
-        return 2 if settings.hint in ("argument", "frame") and token not in roles else 1
-
     anchored = [
-        [
-            Hint(group.positions[0], group.symbol, group.total)
-            for group in anchors(
-                target,
-                source.lexical,
-                symbols,
-                codec.task.variables,
-                argument=argument,
-                adjacent=settings.hint == "value",
-            )
-        ]
-        for source, target in zip(sources, targets, strict=True)
+        [Hint(group.positions[0], group.symbol, group.total) for group in groups]
+        for groups in (
+            _homes(codec, target, source.lexical, symbols)
+            if settings.hint == "task"
+            else anchors(target, source.lexical, symbols, codec.task.variables, adjacent=settings.hint == "value")
+            for source, target in zip(sources, targets, strict=True)
+        )
     ]
     if settings.hint != "value":
         return anchored
@@ -56,6 +47,16 @@ def alignment_hints(
         [*first, *(hint for hint in second if hint.symbol not in {h.symbol for h in first})]
         for first, second in zip(anchored, aligned, strict=True)
     ]
+
+
+def _homes(
+    codec: Codec, target: Sequence[str], lexical: Sequence[str | None], symbols: Mapping[str, int]
+) -> list[Group]:
+    """The ordinary tokens at the words that the task says they belong to."""
+    homes = codec.task.homes(target)
+    if homes is None:
+        raise UserError(f'the task {codec.task.name} does not know where its tokens belong; try stage1.hint = "ibm1"')
+    return attributed(target, homes, lexical, symbols, codec.task.variables)
 
 
 def _aligned(

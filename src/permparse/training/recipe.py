@@ -65,12 +65,11 @@ class Optimisation(Section):
 class Tagging(Optimisation):
     """Stage 1: the multiset tagger."""
 
-    hint: Literal["ibm1", "anchor", "argument", "frame", "value", "none"] = "ibm1"
-    """Where tokens probably come from. ibm1: links of an IBM-1 aligner (the paper). For outputs in which operators
-    name their arguments: anchor, the word behind the next token that only one word can produce; argument, the
-    word behind the one after it, so that an edge belongs to its far end; frame, the same except for the task's roles
-    (agent, theme, ...), which stay with the predicate that has them. value: an operator goes to the first word
-    of the value that directly follows it, all else to the links of IBM-1."""
+    hint: Literal["ibm1", "anchor", "value", "task", "none"] = "ibm1"
+    """Where tokens probably come from. ibm1: links of an IBM-1 aligner (the paper). anchor: the word behind the next
+    token that only one word can produce, for outputs in which operators name their arguments. value: the first word
+    of the value that directly follows an operator; all else by IBM-1. task: the word that the task's own notation
+    says (COGS)."""
     hint_threshold: float = Field(default=0.6, ge=0, le=1)
     """Posterior χ from which a link of the IBM-1 aligner counts as a hint."""
     hint_weight: float = Field(default=1.0, ge=0)
