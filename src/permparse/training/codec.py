@@ -7,7 +7,7 @@ The one place where source words become ids, target tokens become symbols, and m
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ from permparse.training.recipe import Data
 WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
 SYMBOL_SPECIALS = ("<lex>", "<var>")
 SHAPES = ("none", "word", "name", "number", "sign")
+NAME = "<name>"
+"""The word that stands for all names where they share an entry."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +51,29 @@ class Codec:
     lexicon: Lexicon
     lowercase: bool
     seen_in_lower_case: frozenset[str]
+    share_names: bool = False
 
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
         """Learn vocabularies and lexicon from training examples."""
         lexicon = build_lexicon(data.lexicon, task, examples)
-        fold: Callable[[str], str] = str.lower if data.lowercase else str
-        words = Vocabulary.build(
-            ([fold(word) for word in example.source] for example in examples), WORD_SPECIALS, data.min_count
-        )
         lower = frozenset(word for example in examples for word in example.source if word == word.lower())
+        words = Vocabulary.build(
+            ([_entry(word, data.lowercase, data.share_names, lower) for word in e.source] for e in examples),
+            WORD_SPECIALS,
+            data.min_count,
+        )
         looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
         symbols = Vocabulary.build(
             (_ordinary_tokens(example, lexicon, looked_up, task.variables) for example in examples),
             SYMBOL_SPECIALS,
         )
-        return cls(task, words, symbols, lexicon, data.lowercase, lower)
+        return cls(task, words, symbols, lexicon, data.lowercase, lower, data.share_names)
 
     def encode(self, source: Sequence[str]) -> EncodedSource:
         """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
-        folded = [word.lower() for word in source] if self.lowercase else list(source)
-        ids, shapes = self.words.ids(folded), [self._shape(word) for word in source]
+        entries = [_entry(word, self.lowercase, self.share_names, self.seen_in_lower_case) for word in source]
+        ids, shapes = self.words.ids(entries), [_shape(word, self.seen_in_lower_case) for word in source]
         lexical = [self.lexicon.lookup(word) for word in source]
         if self.task.end_token:
             ids, shapes, lexical = [*ids, self.words.id("<end>")], [*shapes, 0], [*lexical, None]
@@ -110,6 +114,7 @@ class Codec:
             "lexicon": self.lexicon.to_json(),
             "lowercase": self.lowercase,
             "seen_in_lower_case": sorted(self.seen_in_lower_case),
+            "share_names": self.share_names,
         }
         return json.dumps(state, ensure_ascii=False, indent=1)
 
@@ -123,18 +128,27 @@ class Codec:
             Lexicon.from_json(state["lexicon"]),
             bool(state["lowercase"]),
             frozenset(state["seen_in_lower_case"]),
+            bool(state.get("share_names", False)),
         )
 
-    def _shape(self, word: str) -> int:
-        """A class that unknown words share with known ones: a capital counts only if the word is never
-        written small."""
-        if any(c.isdigit() for c in word):
-            return SHAPES.index("number")
-        if not any(c.isalpha() for c in word):
-            return SHAPES.index("sign")
-        if word[0].isupper() and word.lower() not in self.seen_in_lower_case:
-            return SHAPES.index("name")
-        return SHAPES.index("word")
+
+def _shape(word: str, seen_in_lower_case: frozenset[str]) -> int:
+    """A class that unknown words share with known ones: a capital counts only if the word is never written
+    small."""
+    if any(c.isdigit() for c in word):
+        return SHAPES.index("number")
+    if not any(c.isalpha() for c in word):
+        return SHAPES.index("sign")
+    if word[0].isupper() and word.lower() not in seen_in_lower_case:
+        return SHAPES.index("name")
+    return SHAPES.index("word")
+
+
+def _entry(word: str, lowercase: bool, share_names: bool, seen_in_lower_case: frozenset[str]) -> str:
+    """What a word is looked up by in the vocabulary."""
+    if share_names and SHAPES[_shape(word, seen_in_lower_case)] == "name":
+        return NAME
+    return word.lower() if lowercase else word
 
 
 def _ordinary_tokens(

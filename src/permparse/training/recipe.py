@@ -109,6 +109,9 @@ class Data(Section):
     """Use only this many training examples, evenly spread; 0 uses all."""
     lowercase: bool = False
     """Words are looked up in the tagger's vocabulary in lower case."""
+    share_names: bool = False
+    """Words that training writes with a capital only share one entry of the vocabulary: where any name may stand in
+    the place of any other."""
     min_count: int = Field(default=1, ge=1)
     """Words seen less often than this in training share the class of rare words."""
     lexicon: Literal["induced", "copy", "none"] = "induced"
