@@ -49,7 +49,7 @@ def test_every_query_equals_a_shuffled_copy_of_itself(name, paper_data):
     task, source, changed = get_task(name), random.Random(0), 0
     for split in task.splits:
         for example in task.load(split, paper_data):
-            tree = parse(example.target)
+            tree = parse(example.output.split())
             assert tree is not None
             copy = " ".join(tokens(shuffled(tree, source)))
             changed += copy != example.output

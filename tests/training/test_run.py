@@ -107,3 +107,15 @@ def test_dropping_every_example_is_said_in_words(tmp_path: Path) -> None:
     recipe = load_recipe("doubling", [*TINY, "stage1.epochs=0", "stage2.annotation=drop"])
     with pytest.raises(UserError, match="stage 1 tags none of 160 with its gold multiset; train stage 1 longer"):
         train(recipe, tmp_path / "run", quiet=True)
+
+
+def test_empty_outputs_are_learned_like_others(tmp_path: Path) -> None:
+    pytest.importorskip("spacy")
+    folder = tmp_path / "okapi" / "document"
+    folder.mkdir(parents=True)
+    lines = "all files\tGET drive.root.children\n" * 8 + "how many files\tGET drive.root.children COUNT\n" * 4
+    for split in ("train", "dev"):
+        (folder / f"{split}.tsv").write_text(lines, encoding="utf-8")
+    settings = [f"data.folder={tmp_path}", "stage1.epochs=3", "stage2.epochs=1", "stage1.batch=4", "stage2.batch=4"]
+    parser = train(load_recipe("okapi-document", [*settings, "stage1.lr=1e-2"]), tmp_path / "run", quiet=True)
+    assert parser.parse("how many files").output.startswith("GET drive.root.children")

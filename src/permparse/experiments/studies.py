@@ -189,7 +189,7 @@ CHOICES = (
     Choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy"),
     Choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
     Choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
-    Choice("hint-argument", "alignment hint: arguments", "stage1.hint=argument", (COGS,)),
+    Choice("hint-task", "alignment hint: the task's notation", "stage1.hint=task", (COGS,)),
     Choice("hint-value", "alignment hint: values", "stage1.hint=value", (CALENDAR,)),
     Choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1"),
     Choice("hint-none", "alignment hint: none", "stage1.hint=none"),
@@ -202,6 +202,8 @@ CHOICES = (
     Choice("annotation-constrained", "annotation: constrained", "stage2.annotation=constrained"),
     Choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
     Choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false", (CALENDAR,)),
+    Choice("conjuncts", "outputs: conjunct by conjunct (the paper)", "data.options.items=false", (COGS,)),
+    Choice("names", "words: every name by itself", "data.share_names=false", (COGS,)),
 )
 
 

@@ -86,7 +86,9 @@ class Cogs(Task):
 
     def groups(self, example: Example) -> dict[str, str]:
         category = example.category or "unknown"
-        if self.held_out or category.startswith(NOT_GENERALISATION) or example.category is None:
+        if self.held_out:
+            return {"category": category}
+        if category.startswith(NOT_GENERALISATION) or example.category is None:
             return {"group": category, "category": category}
         return {"group": GROUPS.get(category, LEXICAL), "category": category}
 

@@ -227,8 +227,8 @@ class OrderingStage(Stage):
         problem = bounded(problem, self._settings.score_limit, smooth=self._scorer.config.normalise)
         allowed = allowed_from_types([data.token_types[i] for i in batch], [data.target_types[i] for i in batch])
         losses = permutation_loss(problem, allowed, self._solver)
-        # Per token: long examples weigh more, as every one of their jumps counts.
-        loss = losses.sum() / sum(self._lengths[i] for i in batch)
+        # Per token: long examples weigh more, as every one of their jumps counts. A batch may be all empty outputs.
+        loss = losses.sum() / max(1, sum(self._lengths[i] for i in batch))
         right, decisions = jump_accuracy(problem, allowed)
         return StepResult(loss, len(batch), right, decisions)
 
