@@ -67,6 +67,10 @@ class ScorerConfig(NetworkConfig):
     multisets: bool = False
     """Let the encoder see which symbols each word contributes, so that it can tell names, nouns and verbs it does
     not know by what the tagger made of them."""
+    plain_values: bool = False
+    """Know the tokens that the lexicon or a variable produces without their sentence: by symbol, copy index and what
+    else their word contributes. Then operators alone decide about order, and a value that stands in an unusual
+    place is found as easily as any other."""
     symbol_size: int = Field(default=64, ge=1)
     """Size of the embedding of a token's symbol."""
     copy_size: int = Field(default=32, ge=1)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from permparse.multiset import FIRST_TYPE
 from permparse.nn.batches import ScorerBatch
 from permparse.nn.config import ScorerConfig
 from permparse.nn.encoders import by_direction
@@ -48,6 +49,8 @@ class JumpScorer(nn.Module):
         self.contents = small_embedding(symbol_count, config.encoder.embedding_size) if config.multisets else None
         self.symbols = nn.Embedding(symbol_count, config.symbol_size)
         self.copies = nn.Embedding(config.max_copies, config.copy_size)
+        plain = config.plain_values and config.multisets
+        self.plain = nn.Linear(config.encoder.embedding_size, config.encoder.hidden_size) if plain else None
         type_size = config.symbol_size + config.copy_size
         size = self.source.state_size + type_size
         self.represent = nn.Sequential(
@@ -66,15 +69,25 @@ class JumpScorer(nn.Module):
         self.state_pairs = LowRankPairs(config.ff_size, config.state_rank) if config.state_rank else None
 
     def forward(self, batch: ScorerBatch) -> JumpProblem:
-        states = self.source(batch.source, self.word_contents(batch))
+        contents = self.word_contents(batch)
+        states = self.source(batch.source, contents)
         if states.shape[1] == 0:  # nothing but empty sentences: no token refers to a state
             states = states.new_zeros((states.shape[0], 1, states.shape[2]))
-        index = batch.source_index[..., None].expand(-1, -1, states.shape[-1])
         copies = self.copies(batch.copy_index.clamp(max=self.config.max_copies - 1))
         types = torch.cat([self.symbols(batch.symbols), copies], -1)
-        tokens = self.represent(torch.cat([states.gather(1, index), types], -1))
+        tokens = self.represent(torch.cat([self.of_tokens(batch, states, contents), types], -1))
         start, end = self.limit(self.ends(tokens), SCORE_CLIP).unbind(-1)
         return JumpProblem(start, self.jump_scores(batch, tokens, types), end, batch.lengths)
+
+    def of_tokens(self, batch: ScorerBatch, states: Tensor, contents: Tensor | None) -> Tensor:
+        """The state of every token's word, or what is known of it without the sentence. *Shape:* [B, N, d]."""
+        found = _gather(states, batch.source_index)
+        if not self.config.plain_values:
+            return found
+        known = torch.zeros_like(found)
+        if self.plain is not None and contents is not None:
+            known = self.plain(_gather(contents, batch.source_index))
+        return torch.where((batch.symbols < FIRST_TYPE)[..., None], known, found)
 
     def word_contents(self, batch: ScorerBatch) -> Tensor | None:
         """The sum of the embeddings of the symbols of every word. *Shape:* [B, m, embedding_size]."""
@@ -109,6 +122,11 @@ class JumpScorer(nn.Module):
             return scores.clamp(*clip)
         limit = self.config.saturation
         return limit * torch.tanh(scores / limit)
+
+
+def _gather(states: Tensor, source_index: Tensor) -> Tensor:
+    """*Shape:* [B, m, d] and [B, N] -> [B, N, d]."""
+    return states.gather(1, source_index[..., None].expand(-1, -1, states.shape[-1]))
 
 
 class LowRankPairs(nn.Module):
