@@ -8,7 +8,7 @@ import pytest
 
 from permparse.errors import UserError
 from permparse.experiments.measures import accuracy
-from permparse.experiments.plan import Known, Run, folder_for, missing, runs_of, tagger_for
+from permparse.experiments.plan import Known, Run, folder_for, missing, only_rows, runs_of, tagger_for
 from permparse.experiments.records import Record, read_records, write_record
 from permparse.experiments.study import Cell, Line, Row, Study
 
@@ -24,6 +24,14 @@ def test_every_row_is_run_with_every_seed_and_first_seeds_come_first() -> None:
     other = Row("other", "doubling")
     runs = runs_of([_study(ROW, other), _study(ROW)], 2)
     assert [run.name for run in runs] == ["mine-seed0", "other-seed0", "mine-seed1", "other-seed1"]
+
+
+def test_single_rows_can_be_chosen_by_name() -> None:
+    runs = runs_of([_study(ROW, Row("other", "doubling"))], 2)
+    assert [run.name for run in only_rows(runs, ["other"])] == ["other-seed0", "other-seed1"]
+    assert only_rows(runs, []) == runs
+    with pytest.raises(UserError, match="no row is called 'othr' here: did you mean 'other'"):
+        only_rows(runs, ["othr"])
 
 
 def test_a_record_is_read_as_it_was_written(results: Path, record: MakeRecord) -> None:

@@ -27,6 +27,9 @@ def command(
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Seeds of every row; 5 if not given, 3 for the ablations.")
     ] = None,
+    rows: Annotated[
+        list[str] | None, typer.Option("--row", help="Train only this row, such as atis-length; may be repeated.")
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side, on one core each if > 1.")] = 1,
     data: Annotated[
         Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
@@ -56,7 +59,7 @@ def command(
 
       permparse reproduce all --no-run           print every table as it stands
     """
-    from permparse.experiments.plan import Known, missing, runs_of
+    from permparse.experiments.plan import Known, missing, only_rows, runs_of
     from permparse.experiments.report import write_report
     from permparse.experiments.runner import Places
     from permparse.experiments.studies import all_studies, choose
@@ -72,7 +75,7 @@ def command(
     try:
         if not no_run:
             known = Known(results)
-            wanted = runs_of(chosen, seeds)
+            wanted = only_rows(runs_of(chosen, seeds), rows or [])
             failures = _run(missing(wanted, known), len(wanted), known, Places(runs, results, data), jobs)
         for study in chosen:
             _show(study, Known(results))

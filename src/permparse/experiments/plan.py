@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from permparse.errors import UserError
+from permparse.errors import UserError, nearest
 from permparse.experiments.records import Record, read_records
 from permparse.experiments.study import Row, Study
 from permparse.training.recipe import Recipe, load_recipe
@@ -56,6 +56,15 @@ def runs_of(studies: Iterable[Study], seeds: int | None) -> list[Run]:
     """Every run the studies show, each once, the first seed of all rows first."""
     wanted = [Run(row, seed) for study in studies for row in study.rows for seed in range(seeds or study.seeds)]
     return sorted(dict.fromkeys(wanted), key=lambda run: run.seed)
+
+
+def only_rows(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
+    """The runs of these rows, or all if none is named."""
+    rows = {run.row.name for run in runs}
+    for name in names:
+        if name not in rows:
+            raise UserError(f"no row is called {name!r} here: {nearest(name, sorted(rows))}")
+    return [run for run in runs if not names or run.row.name in names]
 
 
 class Known:
