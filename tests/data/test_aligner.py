@@ -76,10 +76,3 @@ def test_no_examples():
 def test_as_many_targets_as_sources():
     with pytest.raises(ValueError, match="as many targets as sources"):
         align([["a"]], [], threshold=0.5)
-
-
-def test_words_that_come_together_share_a_link_and_the_first_gets_it():
-    sources, targets = [["how", "many", "cats"], ["my", "cats"]], [["COUNT", "cat"], ["cat"]]
-    assert Link(0, "COUNT", 1) in align(sources, targets, threshold=0.8, pool_ties=True)[0]
-    assert Link(1, "COUNT", 1) not in align(sources, targets, threshold=0.8, pool_ties=True)[0]
-    assert Link(0, "COUNT", 1) not in align(sources, targets, threshold=0.8)[0]

@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-TIE = 0.8
-"""Words with at least this share of the best posterior are as good as the best."""
 NULL = ""
 """The word that produces what no word of the sentence does; no real word is empty."""
 
@@ -29,7 +27,6 @@ class _Cells(NamedTuple):
     word: NDArray[np.int64]
     token: NDArray[np.int64]
     repeats: NDArray[np.float64]  # how often the word stands in the sentence
-    place: NDArray[np.int64]  # where it stands first; NULL behind the last
     group: NDArray[np.int64]  # number of the (example, token) the cell belongs to
     copies: NDArray[np.float64]  # [G] how often the token stands in the output
     example: NDArray[np.int64]  # [G]
@@ -42,15 +39,12 @@ def align(
     threshold: float,
     iterations: int = 100,
     null_links: bool = False,
-    pool_ties: bool = False,
 ) -> list[list[Link]]:
     """Links with posterior ≥ `threshold` (χ), one list per example, sorted by position and token.
 
     Maximises Π_j Σ_i t(y_j | x_i) over the translation table t by EM, i ranging over the words and NULL,
     from a uniform start. Give it all tokens, also those that need no link: they keep
-    their words from claiming others. A word that stands twice in a sentence shares its posterior. With
-    `pool_ties`, words that share a token because they come together, as in "how many", add up, and the first of them in
-    the sentence is linked.
+    their words from claiming others. A word that stands twice in a sentence shares its posterior.
     With `null_links`, what NULL produces is linked too, to the position behind the last word: that of an end token.
     Cost: O(Σ m·n) per iteration, all in vector operations.
     """
@@ -61,24 +55,9 @@ def align(
     table = _expectation_maximisation(cells, len(tokens), iterations)
     posterior = table / np.bincount(cells.group, cells.repeats * table, len(cells.copies))[cells.group]
     chosen = posterior >= threshold
-    if pool_ties:
-        chosen |= _pooled(cells, posterior, threshold)
     if not null_links:
         chosen &= cells.word != 0
     return _links(cells, chosen, sources, list(words), list(tokens))
-
-
-def _pooled(cells: _Cells, posterior: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
-    """The first of the words that reach the threshold together only, being about as good as the best one.
-    *Shape:* [C]"""
-    groups = len(cells.copies)
-    best = np.zeros(groups)
-    np.maximum.at(best, cells.group, posterior)
-    tied = (posterior >= TIE * best[cells.group]) & (cells.word != 0) & (best[cells.group] < threshold)
-    together = np.bincount(cells.group, posterior * tied, groups)
-    first = np.full(groups, np.iinfo(np.int64).max)
-    np.minimum.at(first, cells.group[tied], cells.place[tied])
-    return tied & (together[cells.group] >= threshold) & (cells.place == first[cells.group])
 
 
 def _numbering(sequences: Sequence[Sequence[str]], first: str | None = None) -> dict[str, int]:
@@ -97,10 +76,6 @@ def _cells(
 ) -> _Cells:
     with_null = [[NULL, *source] for source in sources]
     at_word, word, repeats = _distinct(with_null, words)
-    firsts = [{words[x]: i for i, x in reversed(list(enumerate([*source, NULL])))} for source in sources]
-    place = np.fromiter(
-        (firsts[e][w] for e, w in zip(at_word.tolist(), word.tolist(), strict=True)), np.int64, len(word)
-    )
     at_token, token, copies = _distinct(targets, tokens)
     # Sorted by example: its words are a block, and each of its tokens is paired with the whole block.
     block = np.bincount(at_word, minlength=len(sources))
@@ -109,9 +84,7 @@ def _cells(
     group = np.repeat(np.arange(len(token)), size)
     within = np.arange(len(group)) - np.repeat(np.cumsum(size) - size, size)
     cell = first[at_token][group] + within
-    return _Cells(
-        word[cell], token[group], repeats[cell].astype(float), place[cell], group, copies.astype(float), at_token
-    )
+    return _Cells(word[cell], token[group], repeats[cell].astype(float), group, copies.astype(float), at_token)
 
 
 def _distinct(

@@ -42,7 +42,7 @@ def alignment_hints(
     ]
     if settings.hint != "value":
         return anchored
-    aligned = _aligned(codec, sources, targets, grouped, symbols, settings.hint_threshold, pool_ties=True)
+    aligned = _aligned(codec, sources, targets, grouped, symbols, settings.hint_threshold)
     return [
         [*first, *(hint for hint in second if hint.symbol not in {h.symbol for h in first})]
         for first, second in zip(anchored, aligned, strict=True)
@@ -66,13 +66,12 @@ def _aligned(
     grouped: Sequence[Sequence[Group]],
     symbols: Mapping[str, int],
     threshold: float,
-    pool_ties: bool = False,
 ) -> list[list[Hint]]:
     """The links of an IBM-1 aligner, and what every output contains at the end token."""
     # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
     tokens = [[t for t in target if not (codec.task.variables and is_variable(t))] for target in targets]
     words = [[codec.words.token(i) for i in source.ids[: len(source.words)].tolist()] for source in sources]
-    links = align(words, tokens, threshold=threshold, null_links=codec.task.end_token, pool_ties=pool_ties)
+    links = align(words, tokens, threshold=threshold, null_links=codec.task.end_token)
     everywhere = _in_every(tokens) if codec.task.end_token else {}
     links = [
         [link for link in of if link.token not in everywhere]
