@@ -21,6 +21,9 @@ VARIANTS = [
     {"geometric": False},
     {"multisets": True},
     {"normalise": False},
+    {"plain_values": True},
+    {"multisets": True, "plain_values": True},
+    {"multisets": True, "delexicalised": True},
 ]
 
 
@@ -63,6 +66,23 @@ def test_paper_jumps_are_log_attention_and_never_to_itself():
     assert (problem.jump[0, off_diagonal] < 0).all()
     mass = problem.jump[0].exp().masked_fill(~off_diagonal, 0).sum(-1)
     assert (mass <= 1).all()
+
+
+def test_plain_values_do_not_know_their_sentence_but_operators_do():
+    scorer = small_scorer(multisets=True, plain_values=True, geometric=False)
+    multiset = CanonicalMultiset(np.array([0, 0, 3]), np.array([0, 1, 2]), np.array([0, 0, 0]))
+    problems = [scorer(scorer_batch([[4, 5, word]], [multiset])) for word in (6, 7)]
+    jumps = [problem.jump[0] for problem in problems]
+    torch.testing.assert_close(jumps[0][0, 1], jumps[1][0, 1])
+    assert not torch.isclose(jumps[0][0, 2], jumps[1][0, 2])
+
+
+def test_a_delexicalised_encoder_does_not_see_content_words():
+    scorer = small_scorer(multisets=True, delexicalised=True)
+    content = CanonicalMultiset(np.array([0, 3, 4]), np.array([1, 1, 2]), np.array([0, 0, 0]))
+    jumps = {w: scorer(scorer_batch([list(w)], [content])).jump for w in [(4, 5, 6), (4, 9, 6), (9, 5, 6)]}
+    torch.testing.assert_close(jumps[4, 5, 6], jumps[4, 9, 6])
+    assert not torch.allclose(jumps[4, 5, 6], jumps[9, 5, 6])
 
 
 def test_words_are_seen_through_their_symbol_and_state_only():

@@ -71,6 +71,9 @@ class ScorerConfig(NetworkConfig):
     """Know the tokens that the lexicon or a variable produces without their sentence: by symbol, copy index and what
     else their word contributes. Then operators alone decide about order, and a value that stands in an unusual
     place is found as easily as any other."""
+    delexicalised: bool = False
+    """Show the encoder the words that the lexicon turns into tokens by nothing but the operators they contribute:
+    the order of things hangs on the words in between, whatever the things are."""
     symbol_size: int = Field(default=64, ge=1)
     """Size of the embedding of a token's symbol."""
     copy_size: int = Field(default=32, ge=1)
