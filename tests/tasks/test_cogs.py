@@ -75,6 +75,8 @@ def test_conjuncts_are_put_into_the_order_of_their_variables():
         ("Al saw a cat in a hat on a mat .", "cat .nmod .in 3 6 hat .nmod .on 6 9", "nested PP"),
         ("Al said that Bo said that Cy ran .", "say .ccomp 1 4 say .ccomp 4 7", "nested CP"),
         ("A cat was seen in a hat by Bo .", "cat .nmod .in 1 6", None),
+        ("Al gave Bo a cat .", "give .agent 1 Al give .recipient 1 Bo give .theme 1 4", "name behind verb"),
+        ("Al gave a cat to Bo .", "give .agent 1 Al give .theme 1 3 give .recipient 1 Bo", None),
         ("Al said that Bo ran .", "say .agent 1 Al say .ccomp 1 4", None),
     ],
 )

@@ -1,13 +1,14 @@
 """Structures of COGS that a selection can hold out of the training data, because the development set is solved.
 
-Depth two of prepositional phrases and of that-clauses, and phrases between a theme and its recipient (gave a cake on
-a table to Al): small cousins of what the generalisation set asks for, taken from the training data alone.
+Depth two of prepositional phrases and of that-clauses, phrases between a theme and its recipient (gave a cake on a
+table to Al), and names as recipients right behind the verb (gave Al a cake): small cousins of what the generalisation
+set asks for, taken from the training data alone.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
-Structure = Literal["nested PP", "nested CP", "PP before to"]
+Structure = Literal["nested PP", "nested CP", "PP before to", "name behind verb"]
 
 
 def structure(source: Sequence[str], target: Sequence[str]) -> Structure | None:
@@ -19,6 +20,8 @@ def structure(source: Sequence[str], target: Sequence[str]) -> Structure | None:
         return "nested PP"
     if any(noun + 1 < len(source) and source[noun + 1] == "to" for _, noun in phrases):
         return "PP before to"
+    if any(_behind_verb(source, name) for name in arguments(target, ".recipient")):
+        return "name behind verb"
     return None
 
 
@@ -31,6 +34,16 @@ def edges(target: Sequence[str], relation: str) -> list[tuple[int, int]]:
             if len(arguments) == 2 and all(a.isdecimal() for a in arguments):
                 found.append((int(arguments[0]), int(arguments[1])))
     return found
+
+
+def arguments(target: Sequence[str], role: str) -> list[str]:
+    """What fills a role: give .recipient 1 Al has Al."""
+    return [target[i + 2] for i, token in enumerate(target[:-2]) if token == role]
+
+
+def _behind_verb(source: Sequence[str], name: str) -> bool:
+    place = source.index(name) if name in source else 0
+    return place > 0 and source[place - 1] not in ("to", "by", "that")
 
 
 def depth(pairs: Sequence[tuple[int, int]]) -> int:
