@@ -23,7 +23,6 @@ VARIANTS = [
     {"normalise": False},
     {"plain_values": True},
     {"multisets": True, "plain_values": True},
-    {"multisets": True, "delexicalised": True},
 ]
 
 
@@ -75,14 +74,6 @@ def test_plain_values_do_not_know_their_sentence_but_operators_do():
     jumps = [problem.jump[0] for problem in problems]
     torch.testing.assert_close(jumps[0][0, 1], jumps[1][0, 1])
     assert not torch.isclose(jumps[0][0, 2], jumps[1][0, 2])
-
-
-def test_a_delexicalised_encoder_does_not_see_content_words():
-    scorer = small_scorer(multisets=True, delexicalised=True)
-    content = CanonicalMultiset(np.array([0, 3, 4]), np.array([1, 1, 2]), np.array([0, 0, 0]))
-    jumps = {w: scorer(scorer_batch([list(w)], [content])).jump for w in [(4, 5, 6), (4, 9, 6), (9, 5, 6)]}
-    torch.testing.assert_close(jumps[4, 5, 6], jumps[4, 9, 6])
-    assert not torch.allclose(jumps[4, 5, 6], jumps[9, 5, 6])
 
 
 def test_words_are_seen_through_their_symbol_and_state_only():

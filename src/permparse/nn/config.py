@@ -34,6 +34,8 @@ class EncoderConfig(NetworkConfig):
     """Dropout on embeddings and between layers."""
     word_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Chance of a word being replaced by the unknown word during training."""
+    drop_all: bool = False
+    """A word that word_dropout or rare_dropout replaces loses its shape and its symbols as well."""
     rare_dropout: float = Field(default=0.0, ge=0)
     """α: a word seen c times in training is moreover replaced with chance α / (α + c), so that names and values
     are mostly known by their context, as at test time, while the words around them stay."""
@@ -71,9 +73,6 @@ class ScorerConfig(NetworkConfig):
     """Know the tokens that the lexicon or a variable produces without their sentence: by symbol, copy index and what
     else their word contributes. Then operators alone decide about order, and a value that stands in an unusual
     place is found as easily as any other."""
-    delexicalised: bool = False
-    """Show the encoder the words that the lexicon turns into tokens by nothing but the operators they contribute:
-    the order of things hangs on the words in between, whatever the things are."""
     symbol_size: int = Field(default=64, ge=1)
     """Size of the embedding of a token's symbol."""
     copy_size: int = Field(default=32, ge=1)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from permparse.multiset import FIRST_TYPE, LEX
-from permparse.nn.batches import UNK, ScorerBatch, SourceBatch
+from permparse.multiset import FIRST_TYPE
+from permparse.nn.batches import ScorerBatch
 from permparse.nn.config import ScorerConfig
 from permparse.nn.encoders import by_direction
 from permparse.nn.geometric import geometric_log_attention
@@ -70,10 +70,7 @@ class JumpScorer(nn.Module):
 
     def forward(self, batch: ScorerBatch) -> JumpProblem:
         contents = self.word_contents(batch)
-        if self.config.delexicalised:
-            states = self.source(without_content_words(batch), self.word_contents(batch, operators_only=True))
-        else:
-            states = self.source(batch.source, contents)
+        states = self.source(batch.source, contents)
         if states.shape[1] == 0:  # nothing but empty sentences: no token refers to a state
             states = states.new_zeros((states.shape[0], 1, states.shape[2]))
         copies = self.copies(batch.copy_index.clamp(max=self.config.max_copies - 1))
@@ -92,13 +89,11 @@ class JumpScorer(nn.Module):
             known = self.plain(_gather(contents, batch.source_index))
         return torch.where((batch.symbols < FIRST_TYPE)[..., None], known, found)
 
-    def word_contents(self, batch: ScorerBatch, operators_only: bool = False) -> Tensor | None:
+    def word_contents(self, batch: ScorerBatch) -> Tensor | None:
         """The sum of the embeddings of the symbols of every word. *Shape:* [B, m, embedding_size]."""
         if self.contents is None or batch.source.ids.shape[1] == 0:
             return None
         inside = torch.arange(batch.symbols.shape[1], device=batch.symbols.device) < batch.lengths[:, None]
-        if operators_only:
-            inside = inside & (batch.symbols >= FIRST_TYPE)
         symbols = self.contents(batch.symbols) * inside[..., None]
         sums = symbols.new_zeros((*batch.source.ids.shape, symbols.shape[-1]))
         return sums.scatter_add(1, batch.source_index[..., None].expand_as(symbols), symbols)
@@ -127,16 +122,6 @@ class JumpScorer(nn.Module):
             return scores.clamp(*clip)
         limit = self.config.saturation
         return limit * torch.tanh(scores / limit)
-
-
-def without_content_words(batch: ScorerBatch) -> SourceBatch:
-    """The sentences with the words that contribute a token of the lexicon made unknown, in shape too."""
-    source = batch.source
-    inside = torch.arange(batch.symbols.shape[1], device=batch.symbols.device) < batch.lengths[:, None]
-    lexical = ((batch.symbols == LEX) & inside).long()
-    content = torch.zeros_like(source.ids).scatter_add(1, batch.source_index, lexical) > 0
-    features = None if source.features is None else source.features.masked_fill(content[..., None], 0)
-    return SourceBatch(source.ids.masked_fill(content, UNK), source.lengths, features)
 
 
 def _gather(states: Tensor, source_index: Tensor) -> Tensor:
