@@ -203,6 +203,7 @@ CHOICES = (
     Choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
     Choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false", (CALENDAR,)),
     Choice("conjuncts", "outputs: conjunct by conjunct (the paper)", "data.options.items=false", (COGS,)),
+    Choice("values-in-context", "scorer: values seen in context", "scorer.plain_values=false", (COGS,)),
     Choice("names", "words: every name by itself", "data.share_names=false", (COGS,)),
 )
 

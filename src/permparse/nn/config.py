@@ -34,8 +34,6 @@ class EncoderConfig(NetworkConfig):
     """Dropout on embeddings and between layers."""
     word_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Chance of a word being replaced by the unknown word during training."""
-    drop_all: bool = False
-    """A word that word_dropout or rare_dropout replaces loses its shape and its symbols as well."""
     rare_dropout: float = Field(default=0.0, ge=0)
     """α: a word seen c times in training is moreover replaced with chance α / (α + c), so that names and values
     are mostly known by their context, as at test time, while the words around them stay."""

@@ -72,21 +72,16 @@ class SourceNetwork(nn.Module):
         ``known`` [B, m, embedding_size], whatever else is known of the words, is added to their embeddings.
         """
         ids = self.drop_words(source.ids) if self.training else source.ids
-        kept = (ids == source.ids)[..., None] if self.config.drop_all else None
         embedded = self.words(ids)
         for index, feature in enumerate(self.features):
             if source.features is None:
                 raise ValueError(f"features: expected {len(self.features)} of every word, got none")
-            embedded = embedded + _kept(feature(source.features[..., index]), kept)
+            embedded = embedded + feature(source.features[..., index])
         if known is not None:
-            embedded = embedded + _kept(known, kept)
+            embedded = embedded + known
         embedded = self.project(self.dropout(embedded))
         states = self.encoder(embedded, source.lengths)
         return states + embedded if self.config.static else states
-
-
-def _kept(values: Tensor, kept: Tensor | None) -> Tensor:
-    return values if kept is None else values * kept
 
 
 def small_embedding(count: int, size: int, padding_idx: int | None = None) -> nn.Embedding:
