@@ -20,6 +20,7 @@ from permparse.training.codec import Codec, EncodedSource
 from permparse.training.loop import Scores, Stage, StepResult
 from permparse.training.recipe import Ordering, Recipe
 from permparse.training.tagging import Tagged, same_multiset
+from permparse.training.threads import one_thread
 
 EVALUATION_BATCH = 64
 SEARCH_EFFORT = 300
@@ -160,9 +161,12 @@ def order(
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
     for batch in sorted_batches([len(tagged[i].multiset) for i in filled], EVALUATION_BATCH):
         chosen = [filled[i] for i in batch]
-        problem = scorer(multiset_batch(sources, [t.multiset for t in tagged], chosen))
-        for b, (i, decoded) in enumerate(zip(chosen, decoder(problem), strict=True)):
-            results[i] = with_sureness(problem, b, decoded)
+        with one_thread():
+            problem = scorer(multiset_batch(sources, [t.multiset for t in tagged], chosen))
+        found = decoder(problem)
+        with one_thread():
+            for b, (i, decoded) in enumerate(zip(chosen, found, strict=True)):
+                results[i] = with_sureness(problem, b, decoded)
     return results
 
 

@@ -24,6 +24,7 @@ from permparse.training.codec import Codec, EncodedSource
 from permparse.training.hints import alignment_hints
 from permparse.training.loop import Scores, Stage, StepResult
 from permparse.training.recipe import Tagging
+from permparse.training.threads import one_thread
 
 EVALUATION_BATCH = 128
 
@@ -77,7 +78,8 @@ def tag(codec: Codec, tagger: MultisetTagger, sources: Sequence[EncodedSource]) 
     results: list[Tagged | None] = [None] * len(sources)
     for batch in sorted_batches([len(s) for s in sources], EVALUATION_BATCH):
         chosen = [sources[i] for i in batch]
-        prediction = tagger.predict(source_batch([s.ids for s in chosen], [s.features for s in chosen]))
+        with one_thread():
+            prediction = tagger.predict(source_batch([s.ids for s in chosen], [s.features for s in chosen]))
         counts, log_prob = prediction.counts.numpy(), prediction.log_prob.tolist()
         for row, i in enumerate(batch):
             source = sources[i]
