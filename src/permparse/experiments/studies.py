@@ -18,6 +18,7 @@ from permparse.training.recipe import load_recipe, recipe_names
 GEN = ("gen",)
 COGS = Row("cogs", "cogs", splits=GEN)
 COGS_COPY = Row("cogs-copy", "cogs", ("data.lexicon=copy",), GEN)
+COGS_MIXED = Row("cogs-scorer-bilstm", "cogs", ("scorer.encoder.kind=bilstm",), GEN)
 COGS_LSTM = Row("cogs-lstm", "cogs-lstm", splits=GEN)
 ATIS_IID = Row("atis-iid", "atis-iid")
 ATIS_LENGTH = Row("atis-length", "atis-length")
@@ -56,6 +57,7 @@ def _cogs_study(name: str, metric: str, title: str, found: Sequence[Published], 
     ours = [
         _cogs("ours, geometric encoders", COGS, metric),
         _cogs("ours, geometric encoders, without lexicon", COGS_COPY, metric),
+        _cogs("ours, geometric tagger, LSTM scorer", COGS_MIXED, metric),
         _cogs("ours, LSTM encoders", COGS_LSTM, metric),
         _cogs("the paper's configuration, LSTM, our code", _paper(COGS), metric),
     ]
