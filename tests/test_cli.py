@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from conftest import TINY
 from permparse.cli import run
@@ -205,7 +206,7 @@ def _signalled_training(which: signal.Signals, folder: str) -> tuple[int, str]:
     program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     program += "; from permparse.cli import main; main()"
     command = [sys.executable, "-c", program, "train", "doubling", *settings, "-o", folder]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
     while not Path(folder, "stage1/manifest.json").exists() and time.monotonic() < until:

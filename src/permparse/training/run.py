@@ -39,6 +39,7 @@ from permparse.training.tagging import (
     same_multiset,
     tag,
 )
+from permparse.training.threads import fix_threads
 
 RECIPE_FILE = "recipe.toml"
 RUN_FILE = "run.json"
@@ -84,6 +85,7 @@ def train(
         raise UserError(f"{folder}: holds a run already; go on with it by --resume, or choose another with --output")
     elif tagger_from is not None:
         copy_tagger(tagger_from, folder, recipe)
+    fix_threads()
     progress = Progress(quiet)
     session = _Run(recipe, folder, progress, quiet)
     try:

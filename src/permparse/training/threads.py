@@ -15,3 +15,9 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def fix_threads() -> None:
+    """Keep to the present number of threads. Left to themselves, libraries choose anew from case to case, and sums
+    that are split otherwise differ in their last digits: a resumed training would end in other weights."""
+    torch.set_num_threads(torch.get_num_threads())
