@@ -18,7 +18,7 @@ from permparse.training.recipe import load_recipe, recipe_names
 GEN = ("gen",)
 COGS = Row("cogs", "cogs", splits=GEN)
 COGS_COPY = Row("cogs-copy", "cogs", ("data.lexicon=copy",), GEN)
-COGS_MIXED = Row("cogs-scorer-bilstm", "cogs", ("scorer.encoder.kind=bilstm",), GEN)
+COGS_GEOMETRIC = Row("cogs-scorer-geometric", "cogs", ("scorer.encoder.kind=geometric",), GEN)
 COGS_LSTM = Row("cogs-lstm", "cogs-lstm", splits=GEN)
 ATIS_IID = Row("atis-iid", "atis-iid")
 ATIS_LENGTH = Row("atis-length", "atis-length")
@@ -55,10 +55,10 @@ def _cogs(label: str, row: Row, metric: str) -> Line:
 
 def _cogs_study(name: str, metric: str, title: str, found: Sequence[Published], note: str) -> Study:
     ours = [
-        _cogs("ours, geometric encoders", COGS, metric),
-        _cogs("ours, geometric encoders, without lexicon", COGS_COPY, metric),
-        _cogs("ours, geometric tagger, LSTM scorer", COGS_MIXED, metric),
-        _cogs("ours, LSTM encoders", COGS_LSTM, metric),
+        _cogs("ours", COGS, metric),
+        _cogs("ours, without lexicon", COGS_COPY, metric),
+        _cogs("ours, geometric scorer", COGS_GEOMETRIC, metric),
+        _cogs("ours, LSTM tagger", COGS_LSTM, metric),
         _cogs("the paper's configuration, LSTM, our code", _paper(COGS), metric),
     ]
     return Study(name, title, (*CATEGORIES, "total"), _lines(found, ours), note)
