@@ -5,7 +5,7 @@ To add a row, add a `Row` and a line that shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from permparse.errors import UserError, nearest
@@ -109,35 +109,21 @@ def _seq(split: str, group: tuple[str, str] | None) -> Measure:
     return accuracy(None, split, group)
 
 
-def _runtimes() -> Study:
+def _by_stage(
+    name: str,
+    title: str,
+    measure: Callable[..., Measure],
+    theirs: Mapping[str, tuple[str, str]],
+    note: str,
+) -> Study:
+    """What the stages of every task cost, ours and the paper's."""
+
     def line(label: str, row: Row) -> Line:
-        ours = (Cell(row, minutes("tagger")), Cell(row, minutes("scorer")), Cell(row, minutes()))
-        return Line(label, (*ours, *published.MINUTES.get(label, (None, None))))
+        ours = (Cell(row, measure("tagger")), Cell(row, measure("scorer")), Cell(row, measure()))
+        return Line(label, (*ours, *theirs.get(label, (None, None))))
 
-    return Study(
-        "runtimes",
-        "Minutes of training",
-        ("stage 1", "stage 2", "both", "the paper: stage 1", "the paper: stage 2"),
-        _lines((), [line(label, row) for label, row in TASKS.items()]),
-        "Ours on CPU, by the clock, with as many runs side by side as the list of runs says; the paper's on a "
-        "GTX 1080 Ti or 2080 Ti, pretrained on COGS, LSTM elsewhere.",
-        costs=False,
-    )
-
-
-def _parameters() -> Study:
-    def line(label: str, row: Row) -> Line:
-        ours = (Cell(row, parameters("tagger")), Cell(row, parameters("scorer")), Cell(row, parameters()))
-        return Line(label, (*ours, *published.PARAMETERS.get(label, (None, None))))
-
-    return Study(
-        "parameters",
-        "Millions of parameters",
-        ("stage 1", "stage 2", "both", "the paper: stage 1", "the paper: stage 2"),
-        _lines((), [line(label, row) for label, row in TASKS.items()]),
-        "The paper's figures are those of its LSTM variants.",
-        costs=False,
-    )
+    columns = ("stage 1", "stage 2", "both", "the paper: stage 1", "the paper: stage 2")
+    return Study(name, title, columns, _lines((), [line(*task) for task in TASKS.items()]), note, costs=False)
 
 
 def _doubling() -> Study:
@@ -273,8 +259,21 @@ def all_studies() -> dict[str, Study]:
         _doubling(),
         _clauses(),
         _ablations(),
-        _runtimes(),
-        _parameters(),
+        _by_stage(
+            "runtimes",
+            "Minutes of training",
+            minutes,
+            published.MINUTES,
+            "Ours on CPU, by the clock, with as many runs side by side as the list of runs says; the paper's on a "
+            "GTX 1080 Ti or 2080 Ti, pretrained on COGS, LSTM elsewhere.",
+        ),
+        _by_stage(
+            "parameters",
+            "Millions of parameters",
+            parameters,
+            published.PARAMETERS,
+            "The paper's figures are those of its LSTM variants.",
+        ),
     )
     return {study.name: study for study in studies}
 
