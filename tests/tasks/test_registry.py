@@ -4,6 +4,7 @@ import pytest
 
 from permparse.errors import UserError
 from permparse.tasks import Task, build_lexicon, get_task, task_names, task_options
+from permparse.tasks.base import VERBATIM
 
 
 @pytest.mark.parametrize("name", task_names())
@@ -79,3 +80,11 @@ def test_lexicon_modes(mode, expected):
 def test_an_unknown_lexicon_mode_names_the_nearest():
     with pytest.raises(UserError, match="did you mean 'induced'"):
         build_lexicon("inducd", get_task("cogs"), [])
+
+
+@pytest.mark.parametrize("name", ["cogs", "atis-iid"])
+def test_an_output_kept_verbatim_is_restored_from_an_example_too(name):
+    task = get_task(name)
+    example = task.example("a b", "b ( x _ 4 ) AND a ( x _ 1 )" if name == "cogs" else "boston denver")
+    assert example.target[0] == VERBATIM
+    assert task.restore(example.target) == example.output

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, final
 
 from permparse.data import Example, data_folder
-from permparse.tasks.base import VERBATIM, Metric, Task, exact_match
+from permparse.tasks.base import Metric, Task, exact_match, or_verbatim, unmarked
 from permparse.tasks.clock import on_the_clock
 from permparse.tasks.funql import VARIADIC, parse, tree_match, widest
 from permparse.tasks.funql_short import leave_out, put_back
@@ -53,15 +53,11 @@ class Atis(Task):
 
     def shorten(self, output: str) -> list[str]:
         tokens = output.split()
-        if not self.short:
-            return tokens
-        short = leave_out(tokens)
-        return [VERBATIM, *tokens] if short is None else short
+        return or_verbatim(leave_out(tokens), tokens) if self.short else tokens
 
     def restore(self, target: Sequence[str]) -> str:
-        if self.short:
-            target = target[1:] if target[:1] == [VERBATIM] else put_back(target)
-        return " ".join(target)
+        verbatim = unmarked(target) if self.short else target
+        return " ".join(put_back(target) if verbatim is None else verbatim)
 
     def groups(self, example: Example) -> dict[str, str]:
         """By the most conjuncts in one place: the length split has 0–3 in train, 4 in dev, 5–7 in test."""

@@ -116,3 +116,13 @@ def build_lexicon(mode: str, task: Task, examples: Sequence[Example]) -> Lexicon
 def exact_match(predicted: str, gold: str) -> bool:
     """The same text up to white space."""
     return predicted.split() == gold.split()
+
+
+def or_verbatim(short: list[str] | None, tokens: Sequence[str]) -> list[str]:
+    """The short form of an output, or, where there is none, its tokens marked as they are."""
+    return [VERBATIM, *tokens] if short is None else short
+
+
+def unmarked(target: Sequence[str]) -> Sequence[str] | None:
+    """The tokens behind the mark of `or_verbatim`; None if there is no mark."""
+    return target[1:] if target and target[0] == VERBATIM else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from permparse.data import Example, data_folder, is_variable
-from permparse.tasks.base import VERBATIM, Metric, Task, exact_match
+from permparse.tasks.base import Metric, Task, exact_match, or_verbatim, unmarked
 from permparse.tasks.cogs_items import fold, homes, unfold
 from permparse.tasks.cogs_structure import structure
 
@@ -69,15 +69,13 @@ class Cogs(Task):
 
     def shorten(self, output: str) -> list[str]:
         flat = shorten(output)
-        if not self.items or LAMBDA in flat:
-            return flat
-        folded = fold(flat)
-        return [VERBATIM, *flat] if folded is None else folded
+        return or_verbatim(fold(flat), flat) if self.items and LAMBDA not in flat else flat
 
     def restore(self, target: Sequence[str]) -> str:
         if not self.items or LAMBDA in target:
             return restore(target)
-        return restore(target[1:] if target[:1] == [VERBATIM] else in_order(unfold(target)))
+        verbatim = unmarked(target)
+        return restore(in_order(unfold(target)) if verbatim is None else verbatim)
 
     def homes(self, target: Sequence[str]) -> list[int | None] | None:
         if not self.items:

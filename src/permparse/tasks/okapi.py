@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, final
 
 from permparse.data import Example, data_folder
-from permparse.tasks.base import VERBATIM, Metric, Task
+from permparse.tasks.base import Metric, Task, or_verbatim, unmarked
 from permparse.tasks.okapi_short import leave_out, put_back
 from permparse.tasks.tokenizers import english_tokens
 
@@ -57,15 +57,11 @@ class Okapi(Task):
 
     def shorten(self, output: str) -> list[str]:
         pieces = [piece for word in output.split() for piece in cut(word)]
-        if not self.short:
-            return pieces
-        short = leave_out(pieces, self.domain)
-        return [VERBATIM, *pieces] if short is None else short
+        return or_verbatim(leave_out(pieces, self.domain), pieces) if self.short else pieces
 
     def restore(self, target: Sequence[str]) -> str:
-        if not self.short:
-            return join(target)
-        return join(target[1:] if target[:1] == [VERBATIM] else put_back(target, self.domain))
+        verbatim = unmarked(target) if self.short else target
+        return join(put_back(target, self.domain) if verbatim is None else verbatim)
 
     def groups(self, example: Example) -> dict[str, str]:
         return {"clauses": str(len(clauses(example.output)))}
