@@ -16,17 +16,17 @@ import torch
 
 from permparse.data import clean_sentence
 from permparse.errors import UserError
-from permparse.multiset import n_best_counts
-from permparse.nn import JumpScorer, MultisetTagger, source_batch
+from permparse.nn import JumpScorer, MultisetTagger
 from permparse.permutation.decoding import k_best
 from permparse.training import calibration as calibrating
 from permparse.training.calibration import Calibration
+from permparse.training.choice import Chooser, Chosen
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.networks import build_networks
-from permparse.training.ordering import Ordered, multiset_batch, order, order_decoder, with_sureness
+from permparse.training.ordering import Ordered, multiset_batch, order_decoder, with_sureness
 from permparse.training.recipe import Decoder, Recipe
 from permparse.training.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
-from permparse.training.tagging import Tagged, tag
+from permparse.training.tagging import Tagged
 
 KIND = "parser"
 FOLDER = "parser"
@@ -36,7 +36,7 @@ CHUNK = 2000
 @dataclass(frozen=True)
 class Alternative:
     """One of the n best outputs: ``log_score`` ranks them (log P(multiset) plus the log probability of the
-    jumps)."""
+    jumps, less the weighted surprise where the parser compares candidates)."""
 
     output: str
     tokens: tuple[str, ...]
@@ -85,12 +85,18 @@ class Parser:
         self.recipe, self.codec = recipe, codec
         self.tagger, self.scorer = tagger.eval(), scorer.eval()
         self.calibration = calibration or Calibration()
-        self._decoder = order_decoder(recipe)
+        self.chooser = Chooser(codec, tagger, scorer, order_decoder(recipe), recipe.candidates, recipe.surprise)
 
     @classmethod
-    def load(cls, path: str | Path, decoder: Decoder | None = None) -> Parser:
+    def load(
+        cls,
+        path: str | Path,
+        decoder: Decoder | None = None,
+        candidates: int | None = None,
+        surprise: float | None = None,
+    ) -> Parser:
         """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused
-        in words. ``decoder`` takes the place of the recipe's."""
+        in words. ``decoder``, ``candidates`` and ``surprise`` take the place of the recipe's."""
         folder = Path(path)
         if not is_saved(folder) and is_saved(folder / FOLDER):
             folder = folder / FOLDER
@@ -98,7 +104,8 @@ class Parser:
             raise UserError(f"{folder}: this training has not finished; permparse train --resume --output {folder}")
         files = load_folder(folder, KIND)
         try:
-            changes = [] if decoder is None else [f"decoder={decoder}"]
+            wanted = {"decoder": decoder, "candidates": candidates, "surprise": surprise}
+            changes = [f"{key}={value}" for key, value in wanted.items() if value is not None]
             recipe = Recipe.from_toml(files["recipe.toml"].decode(), f"{folder}: recipe", changes)
             codec = Codec.from_json(files["codec.json"].decode(), recipe.data)
             calibration = Calibration(**json.loads(files["calibration.json"]))
@@ -144,49 +151,44 @@ class Parser:
         for first in range(0, len(sources), CHUNK):
             chunk = [self.codec.encode(words) for words in sources[first : first + CHUNK]]
             texts = (sentences or [" ".join(words) for words in sources])[first : first + CHUNK]
-            tagged = tag(self.codec, self.tagger, chunk)
-            ordered = order(self.scorer, chunk, tagged, self._decoder)
-            for text, source, t, o in zip(texts, chunk, tagged, ordered, strict=True):
-                alternatives = self.n_best(source, n_best) if n_best > 1 else ()
-                parses.append(self._parse(text, source, t, o, alternatives))
+            for text, source, chosen in zip(texts, chunk, self.chooser.choose(chunk), strict=True):
+                alternatives = self.n_best(source, chosen, n_best) if n_best > 1 else ()
+                parses.append(self._parse(text, source, chosen, alternatives))
             if progress:
                 progress(len(parses))
         return parses
 
     @torch.no_grad()
-    def n_best(self, source: EncodedSource, n: int) -> tuple[Alternative, ...]:
-        """The n best distinct outputs, the parse first: likeliest multisets, and the best orders of each."""
-        log_probs = self.tagger.log_probs(source_batch([source.ids], [source.features]))[0].double().numpy()
+    def n_best(self, source: EncodedSource, chosen: Chosen, n: int) -> tuple[Alternative, ...]:
+        """The n best distinct outputs, the chosen one first: likeliest multisets, and the best orders of each."""
+        first = self._alternative(source, chosen)
         found: dict[str, Alternative] = {}
-        for counts, log_prob in n_best_counts(log_probs, n):
-            multiset = self.codec.multiset(counts, source)
-            tagged = Tagged(multiset, self.codec.tokens(multiset, source), float(log_prob))
-            for candidate in self._orders(source, tagged, n):
-                tokens = self._surface(source, tagged, candidate.order)
-                alternative = Alternative(
-                    self.codec.task.restore(tokens),
-                    tuple(tokens),
-                    tagged.log_prob + candidate.path,
-                    self.calibration.confidence(tagged.log_prob, candidate.path, candidate.weakest),
-                )
-                known = found.get(alternative.output)
-                if known is None or known.log_score < alternative.log_score:
-                    found[alternative.output] = alternative
-        first, *rest = found.values()
-        return (first, *sorted(rest, key=lambda a: -a.log_score)[: n - 1])
+        for tagged in self.chooser.likely(source, n):
+            for ordered in self._orders(source, tagged, n):
+                surprise = self.chooser.surprise(source, tagged, ordered)
+                other = self._alternative(source, Chosen(tagged, ordered, surprise))
+                if other.output not in found or found[other.output].log_score < other.log_score:
+                    found[other.output] = other
+        found.pop(first.output, None)
+        return (first, *sorted(found.values(), key=lambda a: -a.log_score)[: n - 1])
 
     def calibrate(self, sources: Sequence[Sequence[str]], right: Callable[[int, Parse], bool]) -> None:
         """Fit the confidence on held-out sentences; ``right(i, parse)`` says whether the i-th output is
         right."""
         encoded = [self.codec.encode(words) for words in sources]
-        tagged = tag(self.codec, self.tagger, encoded)
-        ordered = order(self.scorer, encoded, tagged, self._decoder)
-        rows = [(t.log_prob, o.path, o.weakest) for t, o in zip(tagged, ordered, strict=True)]
-        verdicts = [
-            right(i, self._parse("", source, t, o, ()))
-            for i, (source, t, o) in enumerate(zip(encoded, tagged, ordered, strict=True))
-        ]
-        self.calibration = calibrating.fit(rows, verdicts)
+        chosen = self.chooser.choose(encoded)
+        parses = [self._parse("", source, c, ()) for source, c in zip(encoded, chosen, strict=True)]
+        self.calibration = calibrating.fit([_signs(c) for c in chosen], [right(i, p) for i, p in enumerate(parses)])
+
+    def _alternative(self, source: EncodedSource, chosen: Chosen) -> Alternative:
+        tokens = self._surface(source, chosen)
+        weight = self.recipe.surprise if self.recipe.candidates > 1 else 0.0
+        return Alternative(
+            self.codec.task.restore(tokens),
+            tuple(tokens),
+            chosen.score(weight) + chosen.ordered.path,
+            self.calibration.confidence(*_signs(chosen)),
+        )
 
     def _orders(self, source: EncodedSource, tagged: Tagged, n: int) -> list[Ordered]:
         """The order that the decoder gives, and the best ones beside it."""
@@ -195,17 +197,19 @@ class Parser:
         problem = self.scorer(multiset_batch([source], [tagged.multiset], [0]))
         orders = k_best(problem, n)[0]
         if self.recipe.decoder != "search":
-            first = self._decoder(problem)[0]
+            first = self.chooser.decoder(problem)[0]
             orders = [first, *(d for d in orders if list(d.order) != list(first.order))][:n]
         return [with_sureness(problem, 0, d) for d in orders]
 
-    def _surface(self, source: EncodedSource, tagged: Tagged, order_: Sequence[int]) -> list[str]:
-        where = tagged.multiset.source_index.tolist()
-        return self.codec.surface([tagged.tokens[i] for i in order_], [where[i] for i in order_], source)
+    def _surface(self, source: EncodedSource, chosen: Chosen) -> list[str]:
+        where, tokens = chosen.tagged.multiset.source_index.tolist(), chosen.tagged.tokens
+        order = chosen.ordered.order
+        return self.codec.surface([tokens[i] for i in order], [where[i] for i in order], source)
 
-    def _parse(self, text: str, source: EncodedSource, tagged: Tagged, ordered: Ordered, alternatives: tuple) -> Parse:
+    def _parse(self, text: str, source: EncodedSource, chosen: Chosen, alternatives: tuple[Alternative, ...]) -> Parse:
+        tagged, ordered = chosen.tagged, chosen.ordered
         where = tagged.multiset.source_index.tolist()
-        tokens = self._surface(source, tagged, ordered.order)
+        tokens = self._surface(source, chosen)
         words = source.words + (("<end>",) if len(source) > len(source.words) else ())
         multisets: list[list[str]] = [[] for _ in words]
         for token, i in zip(tagged.tokens, where, strict=True):
@@ -221,6 +225,11 @@ class Parser:
             score=ordered.score,
             proven_optimal=ordered.proven_optimal,
             log_prob=tagged.log_prob,
-            confidence=self.calibration.confidence(tagged.log_prob, ordered.path, ordered.weakest),
+            confidence=self.calibration.confidence(*_signs(chosen)),
             alternatives=alternatives,
         )
+
+
+def _signs(chosen: Chosen) -> tuple[float, float, float, float]:
+    """What the confidence in an output depends on."""
+    return chosen.tagged.log_prob, chosen.ordered.path, chosen.ordered.weakest, chosen.surprise

@@ -34,6 +34,12 @@ def command(
             "--decoder", help="Put tokens in order by path search or the paper's way, whatever the recipe says."
         ),
     ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            "--candidates", min=1, help="Compare N multisets, 1 being the paper's way, whatever the recipe says."
+        ),
+    ] = None,
     errors: Annotated[
         int,
         typer.Option(
@@ -69,7 +75,7 @@ def command(
 
     if file is not None and split is not None:
         raise UserError("--file takes the place of a split; leave out --split")
-    parser = Parser.load(model, decoder)
+    parser = Parser.load(model, decoder, candidates)
     split = split or parser.codec.task.splits[-1]
     examples = _examples(parser, split, file, data)
     examples = [examples[i] for i in spread(len(examples), limit)]
@@ -93,6 +99,7 @@ def command(
         for e in spread_over_groups(groups, errors)
     ]
     name = f"{model.resolve().name}-{evaluation.split}" + (f"-{decoder}" if decoder else "")
+    name += f"-candidates{candidates}" if candidates else ""
     path = results / f"{name}.json"
     write_atomically(path, (json_module.dumps(as_json(evaluation), indent=2) + "\n").encode())
     if json:

@@ -1,10 +1,11 @@
-"""Examples, vocabularies, readers, word vectors, the lexicon, the aligner and downloads."""
+"""Examples, vocabularies, readers, word vectors, the lexicon, the aligner, trigrams and downloads."""
 
 from permparse.data.aligner import Link, align
 from permparse.data.downloads import cache_folder, data_files, data_folder, data_sets, download
 from permparse.data.example import Example
 from permparse.data.lexicon import Lexicon, is_variable
 from permparse.data.reader import Row, clean_sentence, read_tsv
+from permparse.data.trigrams import Trigrams
 from permparse.data.vectors import read_vectors
 from permparse.data.vocabulary import UNKNOWN, Vocabulary
 
@@ -14,6 +15,7 @@ __all__ = [
     "Lexicon",
     "Link",
     "Row",
+    "Trigrams",
     "Vocabulary",
     "align",
     "cache_folder",

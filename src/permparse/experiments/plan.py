@@ -49,7 +49,7 @@ def result_settings(recipe: Recipe) -> Recipe:
 
 def training_settings(recipe: Recipe) -> Recipe:
     """The same, without what changes no weights: runs that agree in it are one training."""
-    return result_settings(recipe).model_copy(update={"decoder": "search"})
+    return result_settings(recipe).for_training()
 
 
 def runs_of(studies: Iterable[Study], seeds: int | None) -> list[Run]:

@@ -54,7 +54,8 @@ def execute(order: Order) -> Record:
     recipe = Run(order.row, order.seed).recipe
     with _alone_in(order.folder):
         _train(recipe, order)
-        evaluations = _judge(Parser.load(order.folder, recipe.decoder), order.row.splits)
+        parser = Parser.load(order.folder, recipe.decoder, recipe.candidates, recipe.surprise)
+        evaluations = _judge(parser, order.row.splits)
     summary = json.loads((order.folder / RUN_FILE).read_text(encoding="utf-8"))
     record = Record(
         row=order.row.name,
@@ -76,13 +77,13 @@ def execute(order: Order) -> Record:
 
 
 def _train(recipe: Recipe, order: Order) -> None:
-    """Train from wherever the folder stands. The decoder has no part in it, so runs that differ in it share one."""
+    """Train from wherever the folder stands. How to parse has no part in it, so runs that differ in it share one."""
     if (order.folder / RUN_FILE).is_file():
         return
     if (order.folder / RECIPE_FILE).is_file():
         train(recipe, order.folder, resume=True)
     else:
-        train(recipe.model_copy(update={"decoder": "search"}), order.folder, tagger_from=order.tagger_from)
+        train(recipe.for_training(), order.folder, tagger_from=order.tagger_from)
 
 
 def _judge(parser: Parser, splits: tuple[str, ...]) -> dict[str, Evaluation]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FEATURES = 3
+FEATURES = 4
 
 
 @dataclass(frozen=True)
@@ -20,22 +20,22 @@ class Calibration:
     bias: float = 0.0
     examples: int = 0
 
-    def confidence(self, log_prob: float, path: float, weakest: float) -> float:
+    def confidence(self, log_prob: float, path: float, weakest: float, surprise: float) -> float:
         """The confidence in one output; see `features`."""
-        logit = float(features(log_prob, path, weakest) @ np.array(self.weights)) + self.bias
+        logit = float(features(log_prob, path, weakest, surprise) @ np.array(self.weights)) + self.bias
         return float(1 / (1 + np.exp(-np.clip(logit, -50, 50))))
 
 
-def features(log_prob: float, path: float, weakest: float) -> np.ndarray:
-    """What confidence depends on: log P(multiset), log probability of the jumps, and of the weakest jump;
-    damped.
+def features(log_prob: float, path: float, weakest: float, surprise: float) -> np.ndarray:
+    """What confidence depends on: log P(multiset), log probability of the jumps, and of the weakest jump, and how badly
+    the output reads; damped.
 
     The square root keeps long outputs, whose logs are sums over many tokens, on the scale of short ones.
     """
-    return -np.sqrt(np.maximum(0.0, -np.array([log_prob, path, weakest])))
+    return -np.sqrt(np.maximum(0.0, -np.array([log_prob, path, weakest, -surprise])))
 
 
-def fit(rows: Sequence[tuple[float, float, float]], right: Sequence[bool], ridge: float = 0.1) -> Calibration:
+def fit(rows: Sequence[tuple[float, float, float, float]], right: Sequence[bool], ridge: float = 0.1) -> Calibration:
     """Regularised logistic regression by Newton's method, with Platt's targets so that an all-right set
     stays below certainty."""
     if not rows:

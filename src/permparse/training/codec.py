@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from permparse.data import Example, Lexicon, Vocabulary
+from permparse.data import Example, Lexicon, Trigrams, Vocabulary
 from permparse.multiset import VAR, CanonicalMultiset, canonical_multiset, producible, surface_tokens
 from permparse.tasks import Task, build_lexicon, get_task
 from permparse.training.recipe import Data
@@ -51,6 +51,8 @@ class Codec:
     lexicon: Lexicon
     lowercase: bool
     seen_in_lower_case: frozenset[str]
+    trigrams: Trigrams
+    """What the training outputs look like, as patterns."""
     share_names: bool = False
 
     @classmethod
@@ -64,11 +66,13 @@ class Codec:
             data.min_count,
         )
         looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
-        symbols = Vocabulary.build(
-            (_ordinary_tokens(example, lexicon, looked_up, task.variables) for example in examples),
-            SYMBOL_SPECIALS,
-        )
-        return cls(task, words, symbols, lexicon, data.lowercase, lower, data.share_names)
+        patterns = [
+            _pattern(map(lexicon.canonical, e.target), [looked_up[word] for word in e.source], task.variables)
+            for e in examples
+        ]
+        # What neither the lexicon nor a variable can produce needs a symbol of its own.
+        symbols, trigrams = Vocabulary.build(patterns, SYMBOL_SPECIALS), Trigrams.count(patterns)
+        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names)
 
     def encode(self, source: Sequence[str]) -> EncodedSource:
         """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
@@ -87,6 +91,11 @@ class Codec:
     def canonical(self, target: Iterable[str]) -> list[str]:
         """Target tokens as the model sees them."""
         return [self.lexicon.canonical(token) for token in target]
+
+    def pattern(self, tokens: Iterable[str], source: EncodedSource) -> list[str]:
+        """Canonical tokens of an output of the sentence, with all that words and variables stand for made alike: its
+        structure."""
+        return _pattern(tokens, source.lexical[: len(source.words)], self.task.variables)
 
     def multiset(self, counts: np.ndarray, source: EncodedSource) -> CanonicalMultiset:
         """The tokens of predicted counts [m, V], without those that nothing stands behind: L of a word it
@@ -114,9 +123,10 @@ class Codec:
             "lexicon": self.lexicon.to_json(),
             "lowercase": self.lowercase,
             "seen_in_lower_case": sorted(self.seen_in_lower_case),
+            "trigrams": self.trigrams.to_json(),
             "share_names": self.share_names,
         }
-        return json.dumps(state, ensure_ascii=False, indent=1)
+        return json.dumps(state, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str, data: Data) -> Codec:
@@ -128,6 +138,7 @@ class Codec:
             Lexicon.from_json(state["lexicon"]),
             bool(state["lowercase"]),
             frozenset(state["seen_in_lower_case"]),
+            Trigrams.from_json(state["trigrams"]),
             bool(state.get("share_names", False)),
         )
 
@@ -151,13 +162,8 @@ def _entry(word: str, lowercase: bool, share_names: bool, seen_in_lower_case: fr
     return word.lower() if lowercase else word
 
 
-def _ordinary_tokens(
-    example: Example, lexicon: Lexicon, looked_up: dict[str, str | None], variables: bool
-) -> list[str]:
-    """The target tokens that neither the lexicon nor a variable can produce: they need a symbol of their
-    own."""
-    lexical = {looked_up[word] for word in example.source}
-    tokens = (lexicon.canonical(token) for token in example.target)
-    return [
-        t for t in tokens if t not in lexical and not (variables and t.isdecimal() and int(t) < len(example.source))
-    ]
+def _pattern(tokens: Iterable[str], lexical: Sequence[str | None], variables: bool) -> list[str]:
+    """Canonical tokens, but <var> for variables and <lex> for what the lexicon makes of a word of the sentence."""
+    lex, var = SYMBOL_SPECIALS
+    known = set(lexical)
+    return [var if variables and t.isdecimal() and int(t) < len(lexical) else lex if t in known else t for t in tokens]

@@ -17,7 +17,7 @@ from permparse.permutation.decoding import decode
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.evaluation import ErrorCounts, ErrorKind, ErrorKinds, Evaluation, Outcome, natural
 from permparse.training.ordering import allowed_from_types, multiset_batch, ordering_data
-from permparse.training.tagging import same_multiset, tag
+from permparse.training.tagging import same_multiset
 
 START = "<start>"
 
@@ -73,7 +73,7 @@ def error_kind(parser: Parser, outcome: Outcome) -> ErrorKind:
     if not outcome.freq:
         return "tagging"
     source = codec.encode(outcome.example.source)
-    tagged = tag(codec, parser.tagger, [source])[0]
+    tagged = parser.chooser.choose([source])[0].tagged
     gold = codec.canonical(outcome.example.target)
     if not len(tagged.multiset) or not same_multiset(tagged.tokens, gold):
         return "tagging"

@@ -131,6 +131,12 @@ class Recipe(Section):
     decoder: Decoder = "search"
     """How the trained parser puts tokens in order: by searching for the best path score, or by rounding the relaxed
     permutation with the Hungarian algorithm (the paper). Training does not depend on it."""
+    candidates: int = Field(default=1, ge=1)
+    """How many of the likeliest multisets the trained parser compares; 1 takes the likeliest (the paper). Training does
+    not depend on it."""
+    surprise: float = Field(default=0.5, ge=0)
+    """With several candidates: weight of how badly an output reads, against the log probability of its multiset. It
+    reads badly where a token is rarer after the two before it, in the training outputs, than on the whole."""
     checkpoint_seconds: float = Field(default=60.0, gt=0)
     """Save the state at least this often (and after every epoch)."""
     data: Data = Data()
@@ -143,6 +149,11 @@ class Recipe(Section):
     """Training of stage 1."""
     stage2: Ordering = Ordering()
     """Training of stage 2."""
+
+    def for_training(self) -> Self:
+        """The recipe without what matters to the trained parser alone: what agrees in it is one training."""
+        parsing = ("decoder", "candidates", "surprise")
+        return self.model_copy(update={name: type(self).model_fields[name].default for name in parsing})
 
     def to_toml(self) -> str:
         """The recipe with every setting spelt out."""

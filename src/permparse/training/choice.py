@@ -1,0 +1,86 @@
+"""Which of several likely multisets to take: words are tagged one by one, so the likeliest tokens of all may not go
+together. The best candidate is likely and, put in order, reads like an output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from permparse.multiset import n_best_counts
+from permparse.nn import JumpScorer, MultisetTagger, source_batch
+from permparse.training.codec import Codec, EncodedSource
+from permparse.training.ordering import OrderDecoder, Ordered, order
+from permparse.training.tagging import Tagged, tag
+from permparse.training.threads import one_thread
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A multiset in order, and how surprising the output is (see `Trigrams.surprise`)."""
+
+    tagged: Tagged
+    ordered: Ordered
+    surprise: float
+
+    def score(self, weight: float) -> float:
+        """log P(multiset) - weight · surprise: what candidates are compared by."""
+        return self.tagged.log_prob - weight * self.surprise
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """The two networks and how their results are put together."""
+
+    codec: Codec
+    tagger: MultisetTagger
+    scorer: JumpScorer
+    decoder: OrderDecoder
+    candidates: int
+    """How many multisets of a sentence are compared at most."""
+    weight: float
+    """Of surprise against log probability."""
+
+    def choose(self, sources: Sequence[EncodedSource]) -> list[Chosen]:
+        """The best candidate of every sentence.
+
+        Surprise is never negative, so only multisets likelier than the score of the likeliest one are put in order:
+        none at all if that reads well. The result is that of comparing all.
+        """
+        best = self.in_order(sources, tag(self.codec, self.tagger, sources))
+        if self.candidates == 1 or self.weight == 0:
+            return best
+        owners: list[int] = []
+        rivals: list[Tagged] = []
+        for i, (source, first) in enumerate(zip(sources, best, strict=True)):
+            if first.surprise > 0:
+                others = self.likely(source, self.candidates)[1:]
+                likely = [t for t in others if t.log_prob > first.score(self.weight)]
+                owners += [i] * len(likely)
+                rivals += likely
+        for i, rival in zip(owners, self.in_order([sources[i] for i in owners], rivals), strict=True):
+            if rival.score(self.weight) > best[i].score(self.weight):
+                best[i] = rival
+        return best
+
+    @torch.no_grad()
+    def likely(self, source: EncodedSource, number: int) -> list[Tagged]:
+        """The likeliest multisets of a sentence, best first."""
+        with one_thread():
+            log_probs = self.tagger.log_probs(source_batch([source.ids], [source.features]))[0].double().numpy()
+        found = []
+        for counts, log_prob in n_best_counts(log_probs, number):
+            multiset = self.codec.multiset(counts, source)
+            found.append(Tagged(multiset, self.codec.tokens(multiset, source), float(log_prob)))
+        return found
+
+    def in_order(self, sources: Sequence[EncodedSource], tagged: Sequence[Tagged]) -> list[Chosen]:
+        """Every multiset put in order by the decoder."""
+        ordered = order(self.scorer, sources, tagged, self.decoder)
+        return [Chosen(t, o, self.surprise(s, t, o)) for s, t, o in zip(sources, tagged, ordered, strict=True)]
+
+    def surprise(self, source: EncodedSource, tagged: Tagged, ordered: Ordered) -> float:
+        """How surprising the output is that an order of a multiset gives."""
+        return self.codec.trigrams.surprise(self.codec.pattern([tagged.tokens[i] for i in ordered.order], source))
