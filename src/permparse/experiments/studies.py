@@ -164,37 +164,48 @@ class Choice:
 
     name: str
     label: str
-    override: str
-    bases: tuple[Row, ...] = (CALENDAR, COGS)
+    overrides: tuple[str, ...]
+    bases: tuple[Row, ...]
 
 
+def _choice(name: str, label: str, *overrides: str, bases: tuple[Row, ...] = (CALENDAR,)) -> Choice:
+    return Choice(name, label, overrides, bases)
+
+
+BOTH = (CALENDAR, COGS)
 CHOICES = (
-    Choice("tagger-geometric", "encoder of the tagger: geometric", "tagger.encoder.kind=geometric"),
-    Choice("tagger-bilstm", "encoder of the tagger: BiLSTM", "tagger.encoder.kind=bilstm"),
-    Choice("scorer-geometric", "encoder of the scorer: geometric", "scorer.encoder.kind=geometric"),
-    Choice("scorer-bilstm", "encoder of the scorer: BiLSTM", "scorer.encoder.kind=bilstm"),
-    Choice("lexicon-induced", "lexicon: induced", "data.lexicon=induced"),
-    Choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy"),
-    Choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
-    Choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
-    Choice("hint-task", "alignment hint: the task's notation", "stage1.hint=task", (COGS,)),
-    Choice("hint-value", "alignment hint: values", "stage1.hint=value", (CALENDAR,)),
-    Choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1"),
-    Choice("hint-none", "alignment hint: none", "stage1.hint=none"),
-    Choice("temperature-1", "temperature: 1 / log n (the paper)", "stage2.temperature_power=1.0"),
-    Choice("temperature-2", "temperature: 1 / log² n (the authors' code)", "stage2.temperature_power=2.0"),
-    Choice("decoder-search", "decoder: path search", "decoder=search"),
-    Choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
-    Choice("candidates-20", "candidates: 20 multisets", "candidates=20", (CALENDAR,)),
-    Choice("candidates-1", "candidates: the likeliest multiset (the paper)", "candidates=1", (CALENDAR,)),
-    Choice("normalised", "scores: normalised", "scorer.normalise=true"),
-    Choice("not-normalised", "scores: clipped (the paper)", "scorer.normalise=false"),
-    Choice("annotation-constrained", "annotation: constrained", "stage2.annotation=constrained"),
-    Choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
-    Choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false", (CALENDAR,)),
-    Choice("conjuncts", "outputs: conjunct by conjunct (the paper)", "data.options.items=false", (COGS,)),
-    Choice("values-in-context", "scorer: values seen in context", "scorer.plain_values=false", (COGS,)),
-    Choice("names", "words: every name by itself", "data.share_names=false", (COGS,)),
+    _choice("tagger-geometric", "encoder of the tagger: geometric", "tagger.encoder.kind=geometric", bases=BOTH),
+    _choice("tagger-bilstm", "encoder of the tagger: BiLSTM", "tagger.encoder.kind=bilstm", bases=BOTH),
+    _choice("scorer-geometric", "encoder of the scorer: geometric", "scorer.encoder.kind=geometric", bases=BOTH),
+    _choice("scorer-bilstm", "encoder of the scorer: BiLSTM", "scorer.encoder.kind=bilstm", bases=BOTH),
+    _choice("lexicon-induced", "lexicon: induced", "data.lexicon=induced", bases=BOTH),
+    _choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy", bases=BOTH),
+    _choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
+    _choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
+    _choice("hint-task", "alignment hint: the task's notation", "stage1.hint=task", bases=(COGS,)),
+    _choice("hint-value", "alignment hint: values", "stage1.hint=value"),
+    _choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1", bases=BOTH),
+    _choice("hint-none", "alignment hint: none", "stage1.hint=none"),
+    _choice("temperature-1", "temperature: 1 / log n (the paper)", "stage2.temperature_power=1.0"),
+    _choice("temperature-2", "temperature: 1 / log² n (the authors' code)", "stage2.temperature_power=2.0"),
+    _choice("decoder-search", "decoder: path search", "decoder=search"),
+    _choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
+    _choice("candidates-20", "candidates: 20 multisets", "candidates=20"),
+    _choice("candidates-1", "candidates: the likeliest multiset (the paper)", "candidates=1"),
+    _choice("normalised", "scores: normalised", "scorer.normalise=true"),
+    _choice("not-normalised", "scores: clipped (the paper)", "scorer.normalise=false"),
+    _choice("annotation-constrained", "annotation: constrained", "stage2.annotation=constrained"),
+    _choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
+    _choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false"),
+    _choice(
+        "conjuncts",
+        "outputs: conjunct by conjunct (the paper), hints by anchors",
+        "data.options.items=false",
+        "stage1.hint=anchor",
+        bases=(COGS,),
+    ),
+    _choice("values-in-context", "scorer: values seen in context", "scorer.plain_values=false", bases=(COGS,)),
+    _choice("names", "words: every name by itself", "data.share_names=false", bases=(COGS,)),
 )
 
 
@@ -208,9 +219,9 @@ def _ablations() -> Study:
     def cell(choice: Choice, base: Row, measure: Measure) -> Cell | None:
         if base not in choice.bases:
             return None
-        if _changes_nothing(base, choice.override):
+        if _changes_nothing(base, choice.overrides):
             return Cell(base, measure, "*")
-        return Cell(Row(f"{base.name}-{choice.name}", base.recipe, (choice.override,), base.splits), measure)
+        return Cell(Row(f"{base.name}-{choice.name}", base.recipe, choice.overrides, base.splits), measure)
 
     lines = [Line("ours", tuple(Cell(base, measure) for _, base, measure in columns))]
     lines += [Line(c.label, tuple(cell(c, base, measure) for _, base, measure in columns)) for c in CHOICES]
@@ -225,9 +236,9 @@ def _ablations() -> Study:
     )
 
 
-def _changes_nothing(base: Row, override: str) -> bool:
+def _changes_nothing(base: Row, overrides: Sequence[str]) -> bool:
     try:
-        return load_recipe(base.recipe, [override]) == load_recipe(base.recipe)
+        return load_recipe(base.recipe, overrides) == load_recipe(base.recipe)
     except UserError:
         return False
 
