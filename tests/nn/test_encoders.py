@@ -58,17 +58,6 @@ def test_rare_words_are_dropped_as_often_as_their_count_says():
     assert "counts" not in network.state_dict()
 
 
-def test_values_of_a_known_kind_are_dropped_more_often():
-    network = SourceNetwork(config("none", word_dropout=0.5, value_dropout=0.8), 6, feature_sizes=(2, 3))
-    torch.manual_seed(0)
-    ids = torch.tensor([PAD, 3, 4, 5]).expand(4000, 4)
-    features = torch.tensor([[0, 0], [1, 0], [0, 1], [0, 2]]).expand(4000, 4, 2)
-    share = (network.drop_words(ids, features) == UNK).float().mean(0).tolist()
-    assert share == pytest.approx([0.0, 0.5, 0.9, 0.9], abs=0.03)
-    without_kinds = (network.drop_words(ids, features[..., :1]) == UNK).float().mean(0).tolist()
-    assert without_kinds == pytest.approx([0.0, 0.5, 0.5, 0.5], abs=0.03)
-
-
 def test_word_dropout_replaces_words_in_training_only():
     torch.manual_seed(0)
     network = SourceNetwork(config("none", word_dropout=0.5, dropout=0.0), vocabulary_size=9)

@@ -29,22 +29,6 @@ def test_names_are_told_apart_otherwise():
     assert source.features[:, 0].tolist() == [2, 1, 2, 2, 4]
 
 
-def test_values_are_known_by_their_kind_where_the_recipe_says_so():
-    task, data = get_task("atis-iid"), Data(kinds=True)
-    cities = ["boston", "denver", "dallas", "atlanta"]
-    examples = [task.example(f"flights to {c}", f"answer _flight _to_2 city_name {c}") for c in cities]
-    codec = Codec.build(task, examples, data)
-    source = codec.encode(("flights", "boston", "denver", "oakland"))
-    assert source.features[:, 1].tolist() == [0, 1, 1, 0, 0]
-    assert codec.feature_sizes == (5, 2)
-    again = Codec.from_json(codec.to_json(), data)
-    assert again.feature_sizes == (5, 2)
-    assert (again.encode(source.words).features == source.features).all()
-    plain = Codec.build(task, examples, Data())
-    assert plain.encode(source.words).features.shape == (5, 1)
-    assert plain.feature_sizes == (5,)
-
-
 def test_a_pattern_keeps_what_no_word_stands_for():
     examples = [Example(("Al", "ran"), ("run", "0"), "", "Al ran", None, 1)]
     codec = Codec.build(get_task("cogs", items=False), examples, Data(lexicon="copy"))

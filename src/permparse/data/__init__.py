@@ -1,9 +1,8 @@
-"""Examples, vocabularies, readers, word vectors, the lexicon, kinds of values, the aligner, trigrams and downloads."""
+"""Examples, vocabularies, readers, word vectors, the lexicon, the aligner, trigrams and downloads."""
 
 from permparse.data.aligner import Link, align
 from permparse.data.downloads import cache_folder, data_files, data_folder, data_sets, download
 from permparse.data.example import Example
-from permparse.data.kinds import value_kinds
 from permparse.data.lexicon import Lexicon, is_variable
 from permparse.data.reader import Row, clean_sentence, read_tsv
 from permparse.data.trigrams import Trigrams
@@ -28,5 +27,4 @@ __all__ = [
     "is_variable",
     "read_tsv",
     "read_vectors",
-    "value_kinds",
 ]

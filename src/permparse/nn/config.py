@@ -37,9 +37,6 @@ class EncoderConfig(NetworkConfig):
     rare_dropout: float = Field(default=0.0, ge=0)
     """α: a word seen c times in training is moreover replaced with chance α / (α + c), so that names and values
     are mostly known by their context, as at test time, while the words around them stay."""
-    value_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """With data.kinds: chance of a word that stands for a value being moreover replaced, so that what holds of one
-    city is learned of all."""
     static: bool = True
     """Add the context-free embedding of a word to its state."""
     vectors: Path | None = None

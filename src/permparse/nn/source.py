@@ -14,8 +14,6 @@ from permparse.nn.batches import PAD, UNK, SourceBatch
 from permparse.nn.config import EncoderConfig
 from permparse.nn.encoders import build_encoder
 
-KIND = 1
-"""The feature that says which kind of value a word stands for, 0 for none, if there are so many features."""
 EMBEDDING_SCALE = 0.1
 """Standard deviation of untrained embeddings, below the usual 1, so that a few epochs can move the words."""
 
@@ -59,18 +57,12 @@ class SourceNetwork(nn.Module):
         """Learn from the ids of all words of the training data how rare each is. *Shape:* ids [n]."""
         self.counts = torch.bincount(ids, minlength=len(self.counts)).to(self.counts)
 
-    def drop_words(self, ids: Tensor, features: Tensor | None = None) -> Tensor:
-        """Some words replaced by the unknown word, more often if rare, or if their kind is known and tells enough.
-
-        *Shape:* ids [B, m], features [B, m, F] -> [B, m].
-        """
+    def drop_words(self, ids: Tensor) -> Tensor:
+        """Some words replaced by the unknown word, rare ones more often. *Shape:* [B, m] -> [B, m]."""
         chance = torch.full(ids.shape, self.config.word_dropout, device=ids.device)
         if self.config.rare_dropout:
             rare = self.config.rare_dropout / (self.config.rare_dropout + self.counts[ids])
             chance = 1 - (1 - chance) * (1 - rare)
-        if self.config.value_dropout and features is not None and features.shape[-1] > KIND:
-            is_value = features[..., KIND] > 0
-            chance = torch.where(is_value, 1 - (1 - chance) * (1 - self.config.value_dropout), chance)
         dropped = torch.rand(ids.shape, device=ids.device) < chance
         return ids.masked_fill(dropped & (ids != PAD), UNK)
 
@@ -79,7 +71,7 @@ class SourceNetwork(nn.Module):
 
         ``known`` [B, m, embedding_size], whatever else is known of the words, is added to their embeddings.
         """
-        ids = self.drop_words(source.ids, source.features) if self.training else source.ids
+        ids = self.drop_words(source.ids) if self.training else source.ids
         embedded = self.words(ids)
         for index, feature in enumerate(self.features):
             if source.features is None:

@@ -7,13 +7,12 @@ The one place where source words become ids, target tokens become symbols, and m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from permparse.data import Example, Lexicon, Trigrams, Vocabulary, value_kinds
+from permparse.data import Example, Lexicon, Trigrams, Vocabulary
 from permparse.multiset import VAR, CanonicalMultiset, canonical_multiset, producible, surface_tokens
 from permparse.tasks import Task, build_lexicon, get_task
 from permparse.training.recipe import Data
@@ -30,8 +29,7 @@ class EncodedSource:
     """A sentence as the networks see it: word ids and shapes of every position, and what the lexicon makes
     of each.
 
-    Shapes: ``ids`` [m], ``features`` [m, 1], or [m, 2] with the kinds of values; with an end token where the task wants
-    one.
+    Shapes: ``ids`` [m], ``features`` [m, 1]; with an end token where the task wants one.
     """
 
     words: tuple[str, ...]
@@ -56,8 +54,6 @@ class Codec:
     trigrams: Trigrams
     """What the training outputs look like, as patterns."""
     share_names: bool = False
-    kinds: Mapping[str, str] | None = None
-    """The kind of value that a word stands for, for those that do; None if that is no matter."""
 
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
@@ -65,7 +61,6 @@ class Codec:
         lexicon = build_lexicon(data.lexicon, task, examples)
         lower = frozenset(word for example in examples for word in example.source if word == word.lower())
         looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
-        kinds = _word_kinds(examples, lexicon, looked_up) if data.kinds else None
         words = Vocabulary.build(
             ([_entry(word, data.lowercase, data.share_names, lower) for word in e.source] for e in examples),
             WORD_SPECIALS,
@@ -77,36 +72,21 @@ class Codec:
         ]
         # What neither the lexicon nor a variable can produce needs a symbol of its own.
         symbols, trigrams = Vocabulary.build(patterns, SYMBOL_SPECIALS), Trigrams.count(patterns)
-        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names, kinds)
+        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names)
 
     def encode(self, source: Sequence[str]) -> EncodedSource:
         """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
         entries = [_entry(word, self.lowercase, self.share_names, self.seen_in_lower_case) for word in source]
-        ids, features = self.words.ids(entries), [self._features(word) for word in source]
+        ids, shapes = self.words.ids(entries), [_shape(word, self.seen_in_lower_case) for word in source]
         lexical = [self.lexicon.lookup(word) for word in source]
         if self.task.end_token:
-            ids, lexical = [*ids, self.words.id("<end>")], [*lexical, None]
-            features.append([0] * len(self.feature_sizes))
+            ids, shapes, lexical = [*ids, self.words.id("<end>")], [*shapes, 0], [*lexical, None]
         return EncodedSource(
             tuple(source),
             np.array(ids, dtype=np.int64),
-            np.array(features, dtype=np.int64).reshape(-1, len(self.feature_sizes)),
+            np.array(shapes, dtype=np.int64).reshape(-1, 1),
             tuple(lexical),
         )
-
-    @property
-    def feature_sizes(self) -> tuple[int, ...]:
-        """How many values each feature of a word has."""
-        return (len(SHAPES),) if self.kinds is None else (len(SHAPES), len(self._kind_numbers) + 1)
-
-    @cached_property
-    def _kind_numbers(self) -> dict[str, int]:
-        return {kind: number for number, kind in enumerate(sorted(set((self.kinds or {}).values())), 1)}
-
-    def _features(self, word: str) -> list[int]:
-        """The shape of a word and, where that matters, its kind; 0 is none."""
-        shape = _shape(word, self.seen_in_lower_case)
-        return [shape] if self.kinds is None else [shape, self._kind_numbers.get(self.kinds.get(word, ""), 0)]
 
     def canonical(self, target: Iterable[str]) -> list[str]:
         """Target tokens as the model sees them."""
@@ -145,7 +125,6 @@ class Codec:
             "seen_in_lower_case": sorted(self.seen_in_lower_case),
             "trigrams": self.trigrams.to_json(),
             "share_names": self.share_names,
-            "kinds": None if self.kinds is None else dict(self.kinds),
         }
         return json.dumps(state, ensure_ascii=False)
 
@@ -161,7 +140,6 @@ class Codec:
             frozenset(state["seen_in_lower_case"]),
             Trigrams.from_json(state["trigrams"]),
             bool(state["share_names"]),
-            state["kinds"],
         )
 
 
@@ -182,14 +160,6 @@ def _entry(word: str, lowercase: bool, share_names: bool, seen_in_lower_case: fr
     if share_names and SHAPES[_shape(word, seen_in_lower_case)] == "name":
         return NAME
     return word.lower() if lowercase else word
-
-
-def _word_kinds(examples: Sequence[Example], lexicon: Lexicon, looked_up: Mapping[str, str | None]) -> dict[str, str]:
-    """The kind of each word that stands for a value of one."""
-    values = {token for token in looked_up.values() if token is not None}
-    outputs = ([lexicon.canonical(token) for token in example.output.split()] for example in examples)
-    kinds = value_kinds(outputs, values)
-    return {word: kinds[token] for word, token in looked_up.items() if token in kinds}
 
 
 def _pattern(tokens: Iterable[str], lexical: Sequence[str | None], variables: bool) -> list[str]:

@@ -6,7 +6,7 @@ import torch
 from permparse.data import read_vectors
 from permparse.errors import UserError
 from permparse.nn import JumpScorer, MultisetTagger, SourceNetwork
-from permparse.training.codec import Codec
+from permparse.training.codec import SHAPES, Codec
 from permparse.training.recipe import Recipe
 
 
@@ -15,8 +15,8 @@ def build_networks(recipe: Recipe, codec: Codec) -> tuple[MultisetTagger, JumpSc
     torch.manual_seed(recipe.seed)
     sizes = len(codec.words), len(codec.symbols)
     try:
-        tagger = MultisetTagger(recipe.tagger, *sizes, feature_sizes=codec.feature_sizes)
-        scorer = JumpScorer(recipe.scorer, *sizes, feature_sizes=codec.feature_sizes)
+        tagger = MultisetTagger(recipe.tagger, *sizes, feature_sizes=(len(SHAPES),))
+        scorer = JumpScorer(recipe.scorer, *sizes, feature_sizes=(len(SHAPES),))
     except ValueError as error:
         raise UserError(f"the networks of this recipe cannot be built: {error}") from error
     return tagger, scorer

@@ -112,9 +112,6 @@ class Data(Section):
     share_names: bool = False
     """Words that training writes with a capital only share one entry of the vocabulary: where any name may stand in
     the place of any other."""
-    kinds: bool = False
-    """Words are also known by the kind of value that they stand for: by the token that introduces it in the training
-    outputs, as city_name does boston. See encoder.value_dropout."""
     min_count: int = Field(default=1, ge=1)
     """Words seen less often than this in training share the class of rare words."""
     lexicon: Literal["induced", "copy", "none"] = "induced"
