@@ -192,10 +192,11 @@ def test_evaluate_explains_errors_of_every_group(capsys: pytest.CaptureFixture[s
 
 
 def test_evaluating_with_another_decoder_keeps_the_scores_of_the_first(tiny_run: Path) -> None:
-    for options in ([], ["--decoder", "hungarian"]):
+    for options in ([], ["--decoder", "hungarian"], ["--candidates", "3"]):
         assert run(["evaluate", str(tiny_run), "--limit", "5", *options]) == 0
     saved = {path.name: json.loads(path.read_text())["recipe"] for path in Path("results").iterdir()}
-    assert set(saved) == {"tiny-test.json", "tiny-test-hungarian.json"}
+    assert set(saved) == {"tiny-test.json", "tiny-test-hungarian.json", "tiny-test-candidates3.json"}
+    assert "candidates = 3" in saved["tiny-test-candidates3.json"]
     assert 'decoder = "hungarian"' in saved["tiny-test-hungarian.json"]
 
 

@@ -104,12 +104,13 @@ def test_a_row_that_cannot_be_resolved_is_missing_and_shown_empty(results: Path)
     assert Known(results).of_row(bad) == []
 
 
-def test_another_decoder_needs_no_training_of_its_own(trained: tuple) -> None:
+@pytest.mark.parametrize("override", ["decoder=hungarian", "candidates=20", "surprise=2.0"])
+def test_another_way_to_parse_needs_no_training_of_its_own(trained: tuple, override: str) -> None:
     order, _ = trained
     runs = order.folder.parent
-    hungarian = replace(order.row, name="hungarian", overrides=(*order.row.overrides, "decoder=hungarian"))
-    assert folder_for(Run(hungarian, 0), runs) == order.folder
-    assert folder_for(Run(hungarian, 1), runs) != order.folder
+    other = replace(order.row, name="other", overrides=(*order.row.overrides, override))
+    assert folder_for(Run(other, 0), runs) == order.folder
+    assert folder_for(Run(other, 1), runs) != order.folder
 
 
 def test_stage_1_is_found_for_a_run_that_differs_after_it(trained: tuple) -> None:

@@ -78,12 +78,13 @@ def test_a_stage_1_of_other_settings_is_refused(trained: tuple[Order, Record], t
 
 def test_another_decoder_judges_the_same_weights(trained: tuple[Order, Record], tmp_path: Path) -> None:
     order, record = trained
-    row = replace(order.row, name="hungarian", overrides=(*order.row.overrides, "decoder=hungarian"))
+    changes = ("decoder=hungarian", "candidates=3", "surprise=0.0")
+    row = replace(order.row, name="hungarian", overrides=(*order.row.overrides, *changes))
     before = (order.folder / "run.json").stat().st_mtime_ns
     result = execute(replace(order, row=row, results=tmp_path / "results"))
     assert (order.folder / "run.json").stat().st_mtime_ns == before
     assert result.trained_as == record.trained_as
-    assert 'decoder = "hungarian"' in result.recipe
+    assert 'decoder = "hungarian"\ncandidates = 3\nsurprise = 0.0\n' in result.recipe
     assert result.evaluations["test"].total.freq == record.evaluations["test"].total.freq
 
 

@@ -24,6 +24,7 @@ def test_a_recipe_saved_by_an_earlier_version_still_loads() -> None:
     recipe = load_recipe(str(path))
     assert "decoder" not in path.read_text()
     assert (recipe.decoder, recipe.scorer.normalise, recipe.stage2.annotation) == ("search", True, "constrained")
+    assert recipe.candidates == 1
 
 
 def test_there_is_a_recipe_for_every_task() -> None:
