@@ -4,7 +4,7 @@ import pytest
 
 from permparse.errors import UserError
 from permparse.experiments.plan import Run
-from permparse.experiments.studies import CALENDAR, CHOICES, COGS, COGS_COPY, all_studies, choose
+from permparse.experiments.studies import CALENDAR_ONE, CHOICES, COGS, COGS_COPY, all_studies, choose
 from permparse.experiments.study import Cell, Row
 from permparse.tasks import get_task
 
@@ -74,8 +74,8 @@ def test_an_ablation_that_changes_nothing_is_marked_and_not_run() -> None:
     rounded = lines["decoder: Hungarian (the paper)"].cells[0]
     assert isinstance(searched, Cell)
     assert isinstance(rounded, Cell)
-    assert (searched.row, searched.mark) == (CALENDAR, "*")
-    assert (rounded.row.overrides, rounded.mark) == (("decoder=hungarian",), "")
+    assert (searched.row, searched.mark) == (CALENDAR_ONE, "*")
+    assert (rounded.row.overrides, rounded.mark) == (("candidates=1", "decoder=hungarian"), "")
     assert {choice.label for choice in CHOICES} < lines.keys()
 
 
