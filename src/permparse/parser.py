@@ -163,7 +163,7 @@ class Parser:
         """The n best distinct outputs, the chosen one first: likeliest multisets, and the best orders of each."""
         first = self._alternative(source, chosen)
         found: dict[str, Alternative] = {}
-        for tagged in self.chooser.likely(source, n):
+        for tagged in self.chooser.likely([source], n)[0]:
             for ordered in self._orders(source, tagged, n):
                 surprise = self.chooser.surprise(source, tagged, ordered)
                 other = self._alternative(source, Chosen(tagged, ordered, surprise))

@@ -26,7 +26,7 @@ def test_the_choice_is_that_of_comparing_all(chooser: Chooser, weight: float) ->
     chooser = replace(chooser, weight=weight)
     sources = [chooser.codec.encode(sentence.split()) for sentence in SENTENCES]
     for source, chosen in zip(sources, chooser.choose(sources), strict=True):
-        tagged = chooser.likely(source, chooser.candidates)
+        tagged = chooser.likely([source], chooser.candidates)[0]
         every = chooser.in_order([source] * len(tagged), tagged)
         assert chosen.score(weight) == pytest.approx(max(c.score(weight) for c in every), abs=1e-4)
 

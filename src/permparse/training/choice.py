@@ -11,9 +11,10 @@ import torch
 
 from permparse.multiset import n_best_counts
 from permparse.nn import JumpScorer, MultisetTagger, source_batch
+from permparse.training.batching import sorted_batches
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.ordering import OrderDecoder, Ordered, order
-from permparse.training.tagging import Tagged, tag
+from permparse.training.tagging import EVALUATION_BATCH, Tagged, tag
 from permparse.training.threads import one_thread
 
 
@@ -52,29 +53,31 @@ class Chooser:
         best = self.in_order(sources, tag(self.codec, self.tagger, sources))
         if self.candidates == 1 or self.weight == 0:
             return best
+        doubtful = [i for i, first in enumerate(best) if first.surprise > 0]
         owners: list[int] = []
         rivals: list[Tagged] = []
-        for i, (source, first) in enumerate(zip(sources, best, strict=True)):
-            if first.surprise > 0:
-                others = self.likely(source, self.candidates)[1:]
-                likely = [t for t in others if t.log_prob > first.score(self.weight)]
-                owners += [i] * len(likely)
-                rivals += likely
+        for i, likely in zip(doubtful, self.likely([sources[i] for i in doubtful], self.candidates), strict=True):
+            better = [t for t in likely[1:] if t.log_prob > best[i].score(self.weight)]
+            owners += [i] * len(better)
+            rivals += better
         for i, rival in zip(owners, self.in_order([sources[i] for i in owners], rivals), strict=True):
             if rival.score(self.weight) > best[i].score(self.weight):
                 best[i] = rival
         return best
 
     @torch.no_grad()
-    def likely(self, source: EncodedSource, number: int) -> list[Tagged]:
-        """The likeliest multisets of a sentence, best first."""
-        with one_thread():
-            log_probs = self.tagger.log_probs(source_batch([source.ids], [source.features]))[0].double().numpy()
-        found = []
-        for counts, log_prob in n_best_counts(log_probs, number):
-            multiset = self.codec.multiset(counts, source)
-            found.append(Tagged(multiset, self.codec.tokens(multiset, source), float(log_prob)))
-        return found
+    def likely(self, sources: Sequence[EncodedSource], number: int) -> list[list[Tagged]]:
+        """The likeliest multisets of every sentence, best first, in batches of similar length."""
+        results: list[list[Tagged]] = [[] for _ in sources]
+        for batch in sorted_batches([len(s) for s in sources], EVALUATION_BATCH):
+            chosen = [sources[i] for i in batch]
+            with one_thread():
+                log_probs = self.tagger.log_probs(source_batch([s.ids for s in chosen], [s.features for s in chosen]))
+            for row, i in zip(log_probs.numpy(), batch, strict=True):
+                for counts, log_prob in n_best_counts(row[: len(sources[i])], number):
+                    multiset = self.codec.multiset(counts, sources[i])
+                    results[i].append(Tagged(multiset, self.codec.tokens(multiset, sources[i]), log_prob))
+        return results
 
     def in_order(self, sources: Sequence[EncodedSource], tagged: Sequence[Tagged]) -> list[Chosen]:
         """Every multiset put in order by the decoder."""
