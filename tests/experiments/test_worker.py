@@ -1,6 +1,7 @@
 """One run: what its record says, and that it goes on from wherever it was."""
 
 import shutil
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,8 +33,9 @@ def test_the_record_says_what_was_run(trained: tuple[Order, Record]) -> None:
     assert read_records(order.results) == [record]
     assert (record.row, record.seed, record.jobs) == ("base", 0, 1)
     assert record.recipe == Run(order.row, 0).recipe.to_toml()
-    assert record.tagger_seconds > 0
-    assert record.scorer_seconds > 0
+    summary = json.loads((order.folder / "run.json").read_text())
+    seconds = summary["tagger_seconds"], summary["scorer_seconds"]
+    assert (record.tagger_seconds, record.scorer_seconds) == seconds
     assert record.tagger_parameters > 0
     assert record.scorer_parameters > 0
     assert record.tagger_from is None
