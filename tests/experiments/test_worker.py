@@ -1,7 +1,7 @@
 """One run: what its record says, and that it goes on from wherever it was."""
 
-import shutil
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
