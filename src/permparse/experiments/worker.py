@@ -83,7 +83,7 @@ def _train(recipe: Recipe, order: Order) -> None:
     if (order.folder / RECIPE_FILE).is_file():
         train(recipe, order.folder, resume=True)
     else:
-        train(recipe.for_training(), order.folder, tagger_from=order.tagger_from)
+        train(recipe, order.folder, tagger_from=order.tagger_from)
 
 
 def _judge(parser: Parser, splits: tuple[str, ...]) -> dict[str, Evaluation]:
