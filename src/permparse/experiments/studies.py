@@ -168,40 +168,36 @@ class Choice:
 
     name: str
     label: str
-    overrides: tuple[str, ...]
-    bases: tuple[Row, ...]
-
-
-def _choice(name: str, label: str, *overrides: str, bases: tuple[Row, ...] = (CALENDAR_ONE,)) -> Choice:
-    return Choice(name, label, overrides, bases)
+    override: str
+    bases: tuple[Row, ...] = (CALENDAR_ONE,)
 
 
 BOTH = (CALENDAR_ONE, COGS_PLAIN)
 CHOICES = (
-    _choice("tagger-geometric", "encoder of the tagger: geometric", "tagger.encoder.kind=geometric", bases=BOTH),
-    _choice("tagger-bilstm", "encoder of the tagger: BiLSTM", "tagger.encoder.kind=bilstm", bases=BOTH),
-    _choice("scorer-geometric", "encoder of the scorer: geometric", "scorer.encoder.kind=geometric", bases=BOTH),
-    _choice("scorer-bilstm", "encoder of the scorer: BiLSTM", "scorer.encoder.kind=bilstm", bases=BOTH),
-    _choice("lexicon-induced", "lexicon: induced", "data.lexicon=induced", bases=BOTH),
-    _choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy", bases=BOTH),
-    _choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
-    _choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
-    _choice("hint-task", "alignment hint: the task's notation", "stage1.hint=task", bases=(COGS_PLAIN,)),
-    _choice("hint-value", "alignment hint: values", "stage1.hint=value"),
-    _choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1", bases=BOTH),
-    _choice("hint-none", "alignment hint: none", "stage1.hint=none"),
-    _choice("temperature-1", "temperature: 1 / log n (the paper)", "stage2.temperature_power=1.0"),
-    _choice("temperature-2", "temperature: 1 / log² n (the authors' code)", "stage2.temperature_power=2.0"),
-    _choice("decoder-search", "decoder: path search", "decoder=search"),
-    _choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
-    _choice("candidates-20", "candidates: 20 multisets", "candidates=20"),
-    _choice("candidates-1", "candidates: the likeliest multiset (the paper)", "candidates=1"),
-    _choice("normalised", "scores: normalised", "scorer.normalise=true"),
-    _choice("not-normalised", "scores: clipped (the paper)", "scorer.normalise=false"),
-    _choice("annotation-constrained", "annotation: constrained", "stage2.annotation=constrained"),
-    _choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
-    _choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false"),
-    _choice("values-in-context", "scorer: values seen in context", "scorer.plain_values=false", bases=(COGS_PLAIN,)),
+    Choice("tagger-geometric", "encoder of the tagger: geometric", "tagger.encoder.kind=geometric", bases=BOTH),
+    Choice("tagger-bilstm", "encoder of the tagger: BiLSTM", "tagger.encoder.kind=bilstm", bases=BOTH),
+    Choice("scorer-geometric", "encoder of the scorer: geometric", "scorer.encoder.kind=geometric", bases=BOTH),
+    Choice("scorer-bilstm", "encoder of the scorer: BiLSTM", "scorer.encoder.kind=bilstm", bases=BOTH),
+    Choice("lexicon-induced", "lexicon: induced", "data.lexicon=induced", bases=BOTH),
+    Choice("lexicon-copy", "lexicon: copying only", "data.lexicon=copy", bases=BOTH),
+    Choice("lexicon-none", "lexicon: none", "data.lexicon=none"),
+    Choice("hint-anchor", "alignment hint: anchors", "stage1.hint=anchor"),
+    Choice("hint-task", "alignment hint: the task's notation", "stage1.hint=task", bases=(COGS_PLAIN,)),
+    Choice("hint-value", "alignment hint: values", "stage1.hint=value"),
+    Choice("hint-ibm1", "alignment hint: IBM-1 (the paper)", "stage1.hint=ibm1", bases=BOTH),
+    Choice("hint-none", "alignment hint: none", "stage1.hint=none"),
+    Choice("temperature-1", "temperature: 1 / log n (the paper)", "stage2.temperature_power=1.0"),
+    Choice("temperature-2", "temperature: 1 / log² n (the authors' code)", "stage2.temperature_power=2.0"),
+    Choice("decoder-search", "decoder: path search", "decoder=search"),
+    Choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
+    Choice("candidates-20", "candidates: 20 multisets", "candidates=20"),
+    Choice("candidates-1", "candidates: the likeliest multiset (the paper)", "candidates=1"),
+    Choice("normalised", "scores: normalised", "scorer.normalise=true"),
+    Choice("not-normalised", "scores: clipped (the paper)", "scorer.normalise=false"),
+    Choice("annotation-constrained", "annotation: constrained", "stage2.annotation=constrained"),
+    Choice("annotation-drop", "annotation: wrong multisets dropped (the paper)", "stage2.annotation=drop"),
+    Choice("not-short", "outputs: not shortened (the paper)", "data.options.short=false"),
+    Choice("values-in-context", "scorer: values seen in context", "scorer.plain_values=false", bases=(COGS_PLAIN,)),
 )
 
 
@@ -215,7 +211,7 @@ def _ablations() -> Study:
     def cell(choice: Choice, base: Row, measure: Measure) -> Cell | None:
         if base not in choice.bases:
             return None
-        overrides = (*base.overrides, *choice.overrides)
+        overrides = (*base.overrides, choice.override)
         if _same_settings(base, overrides):
             return Cell(base, measure, "*")
         return Cell(Row(f"{base.name}-{choice.name}", base.recipe, overrides, base.splits), measure)
