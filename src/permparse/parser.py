@@ -26,7 +26,7 @@ from permparse.training.networks import build_networks
 from permparse.training.ordering import Ordered, multiset_batch, order_decoder, with_sureness
 from permparse.training.recipe import Decoder, Recipe
 from permparse.training.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
-from permparse.training.tagging import Tagged
+from permparse.training.tagging import Tagged, tag_n_best
 
 KIND = "parser"
 FOLDER = "parser"
@@ -163,7 +163,7 @@ class Parser:
         """The n best distinct outputs, the chosen one first: likeliest multisets, and the best orders of each."""
         first = self._alternative(source, chosen)
         found: dict[str, Alternative] = {}
-        for tagged in self.chooser.likely([source], n)[0]:
+        for tagged in tag_n_best(self.codec, self.tagger, [source], n)[0]:
             for ordered in self._orders(source, tagged, n):
                 surprise = self.chooser.surprise(source, tagged, ordered)
                 other = self._alternative(source, Chosen(tagged, ordered, surprise))

@@ -8,7 +8,7 @@ import pytest
 from permparse.data import Trigrams
 from permparse.parser import Parser
 from permparse.training.choice import Chooser
-from permparse.training.tagging import tag
+from permparse.training.tagging import tag, tag_n_best
 
 SENTENCES = ["a b c d e", "k j i h g f", "a a b", "c", "z y x w v u t s r q", "new words", "b c d", "h"]
 
@@ -26,7 +26,7 @@ def test_the_choice_is_that_of_comparing_all(chooser: Chooser, weight: float) ->
     chooser = replace(chooser, weight=weight)
     sources = [chooser.codec.encode(sentence.split()) for sentence in SENTENCES]
     for source, chosen in zip(sources, chooser.choose(sources), strict=True):
-        tagged = chooser.likely([source], chooser.candidates)[0]
+        tagged = tag_n_best(chooser.codec, chooser.tagger, [source], chooser.candidates)[0]
         every = chooser.in_order([source] * len(tagged), tagged)
         assert chosen.score(weight) == pytest.approx(max(c.score(weight) for c in every), abs=1e-4)
 

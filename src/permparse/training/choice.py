@@ -7,15 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
-from permparse.multiset import n_best_counts
-from permparse.nn import JumpScorer, MultisetTagger, source_batch
-from permparse.training.batching import sorted_batches
+from permparse.nn import JumpScorer, MultisetTagger
 from permparse.training.codec import Codec, EncodedSource
 from permparse.training.ordering import OrderDecoder, Ordered, order
-from permparse.training.tagging import EVALUATION_BATCH, Tagged, tag
-from permparse.training.threads import one_thread
+from permparse.training.tagging import Tagged, tag, tag_n_best
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,8 @@ class Chooser:
         doubtful = [i for i, first in enumerate(best) if first.surprise > 0]
         owners: list[int] = []
         rivals: list[Tagged] = []
-        for i, likely in zip(doubtful, self.likely([sources[i] for i in doubtful], self.candidates), strict=True):
+        found = tag_n_best(self.codec, self.tagger, [sources[i] for i in doubtful], self.candidates)
+        for i, likely in zip(doubtful, found, strict=True):
             better = [t for t in likely[1:] if t.log_prob > best[i].score(self.weight)]
             owners += [i] * len(better)
             rivals += better
@@ -64,20 +60,6 @@ class Chooser:
             if rival.score(self.weight) > best[i].score(self.weight):
                 best[i] = rival
         return best
-
-    @torch.no_grad()
-    def likely(self, sources: Sequence[EncodedSource], number: int) -> list[list[Tagged]]:
-        """The likeliest multisets of every sentence, best first, in batches of similar length."""
-        results: list[list[Tagged]] = [[] for _ in sources]
-        for batch in sorted_batches([len(s) for s in sources], EVALUATION_BATCH):
-            chosen = [sources[i] for i in batch]
-            with one_thread():
-                log_probs = self.tagger.log_probs(source_batch([s.ids for s in chosen], [s.features for s in chosen]))
-            for row, i in zip(log_probs.numpy(), batch, strict=True):
-                for counts, log_prob in n_best_counts(row[: len(sources[i])], number):
-                    multiset = self.codec.multiset(counts, sources[i])
-                    results[i].append(Tagged(multiset, self.codec.tokens(multiset, sources[i]), log_prob))
-        return results
 
     def in_order(self, sources: Sequence[EncodedSource], tagged: Sequence[Tagged]) -> list[Chosen]:
         """Every multiset put in order by the decoder."""

@@ -15,6 +15,7 @@ from permparse.multiset import (
     FIRST_TYPE,
     CanonicalMultiset,
     canonical_multiset,
+    n_best_counts,
     target_groups,
     unreachable,
 )
@@ -86,6 +87,25 @@ def tag(codec: Codec, tagger: MultisetTagger, sources: Sequence[EncodedSource]) 
             multiset = codec.multiset(counts[row, : len(source)], source)
             results[i] = Tagged(multiset, codec.tokens(multiset, source), log_prob[row])
     return [result for result in results if result is not None]
+
+
+@torch.no_grad()
+def tag_n_best(
+    codec: Codec, tagger: MultisetTagger, sources: Sequence[EncodedSource], number: int
+) -> list[list[Tagged]]:
+    """The most likely multisets of every sentence, best first, in batches of similar length."""
+    tagger.eval()
+    results: list[list[Tagged]] = [[] for _ in sources]
+    for batch in sorted_batches([len(s) for s in sources], EVALUATION_BATCH):
+        chosen = [sources[i] for i in batch]
+        with one_thread():
+            log_probs = tagger.log_probs(source_batch([s.ids for s in chosen], [s.features for s in chosen])).numpy()
+        for row, i in enumerate(batch):
+            source = sources[i]
+            for counts, log_prob in n_best_counts(log_probs[row, : len(source)], number):
+                multiset = codec.multiset(counts, source)
+                results[i].append(Tagged(multiset, codec.tokens(multiset, source), log_prob))
+    return results
 
 
 @torch.no_grad()
