@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from rich.table import Table
 
-from permparse.console import note, out
+from permparse.base.console import note, out
 from permparse.permutation.decoding import Decoded, decode
 from permparse.permutation.decoding.cp_sat import prove_path
 from permparse.permutation.decoding.dispatch import solve_small

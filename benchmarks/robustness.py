@@ -24,8 +24,8 @@ from collections import Counter
 from pathlib import Path
 
 from permparse.cli import run
-from permparse.console import note, out
-from permparse.errors import UserError
+from permparse.base.console import note, out
+from permparse.base.errors import UserError
 from permparse.parser import Parser
 from permparse.training.recipe import load_recipe
 from permparse.training.run import train

@@ -26,7 +26,7 @@ from pathlib import Path
 import torch
 from rich.table import Table
 
-from permparse.console import note, out
+from permparse.base.console import note, out
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature, permutation_loss
 from permparse.permutation.textbook import textbook_solve
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run, folder_for, missing, only_rows, runs_of, tagger_for
 from permparse.experiments.records import Record, read_records, write_record

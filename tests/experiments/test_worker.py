@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.experiments.plan import Run
 from permparse.experiments.records import Record, read_records
 from permparse.experiments.worker import Order, execute, main

@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy.optimize import linear_sum_assignment
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.permutation.decoding import decode, k_best, round_permutation
 from permparse.permutation.decoding.assignment import best_assignment
 from permparse.permutation.decoding.cp_sat import prove_path

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks import get_task
 
 TASK = get_task("doubling")

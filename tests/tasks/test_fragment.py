@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permparse.data import is_variable
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks import fragment_grammar as grammar
 from permparse.tasks import get_task
 from permparse.tasks.fragment import order_free_match

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks import get_task, tokenizers
 from permparse.tasks.okapi import APART, clause_match, clauses
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks import Task, build_lexicon, get_task, task_names, task_options
 from permparse.tasks.base import VERBATIM
 

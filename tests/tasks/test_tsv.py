@@ -2,7 +2,7 @@
 
 import pytest
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks import get_task
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import TINY
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.training.recipe import load_recipe
 from permparse.training.run import train
 

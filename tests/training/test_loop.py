@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.training.log import RunLog
 from permparse.training.loop import Scores, Stage, StepResult, Trainer
 from permparse.training.progress import Progress

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from conftest import TINY
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.parser import Parser
 from permparse.training.loop import Trainer
 from permparse.training.recipe import Recipe, load_recipe

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from permparse import __version__
+from permparse.base.console import note
+from permparse.base.errors import UserError
 from permparse.cli import bench, data, demo, evaluate, parse, reproduce, train
-from permparse.console import err
-from permparse.errors import UserError
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
@@ -42,8 +41,8 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Sentences to structured output without trees: tag every word with a multiset of tokens, then put them
-    in order by jumps.
+    """Sentences to structured output without trees: tag every word with a multiset of tokens, then order them
+    by jumps.
 
     [bold]First steps[/]
 
@@ -76,8 +75,11 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments) or ["--help"], prog_name="permparse", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except SystemExit as leave:  # whoever read our output has gone
+    except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 1
+    except BrokenPipeError:  # whoever read our output has seen enough, as in `permparse parse ... | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except UserError as error:
         return _mistake(str(error))
     except USAGE_ERROR as error:
@@ -86,14 +88,14 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("PERMPARSE_DEBUG"):
             raise
-        what = escape(f"{type(error).__name__}: {' '.join(str(error).split())}")
-        err.print(f"[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)")
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        note("[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)", what=what)
         return 1
     return 0
 
 
 def _mistake(message: str) -> int:
-    err.print(f"[bold red]error:[/] {escape(' '.join(message.split()))}")
+    note("[bold red]error:[/] {mistake}", mistake=" ".join(message.split()))
     return 2
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from permparse.console import err, out
+from permparse.base.console import err, out
 
 if TYPE_CHECKING:
     from torch import Tensor

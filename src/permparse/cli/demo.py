@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from permparse.base.console import note, out
+from permparse.base.errors import UserError
 from permparse.cli.show import show_evaluation, show_parse
-from permparse.console import note, out
-from permparse.errors import UserError
 
 if TYPE_CHECKING:
-    from permparse.training.evaluation import GroupScore
+    from permparse.evaluation.scores import GroupScore
 
 
 def command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run and the plot.")] = Path("runs/demo"),
-    again: Annotated[bool, typer.Option("--again", help="Train anew although the folder holds a run.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Train again although the folder holds a run.")] = False,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe.")
     ] = None,
@@ -31,16 +31,17 @@ def command(
     trained on, saves a plot of accuracy against depth, and draws how it parses one sentence. Run twice, it
     trains only once.
     """
+    from permparse.evaluation.scores import evaluate
+    from permparse.parsers.base import RECIPE_FILE
+    from permparse.parsers.recipe import load_recipe
     from permparse.tasks import get_task
-    from permparse.training.evaluation import evaluate
-    from permparse.training.recipe import load_recipe
-    from permparse.training.run import RECIPE_FILE, train
+    from permparse.training.run import train
 
     if again and (output / RECIPE_FILE).is_file():
         shutil.rmtree(output)
     resume = (output / RECIPE_FILE).is_file()
     if resume and set_:
-        raise UserError(f"{output} holds a run already; --again trains anew with the changed settings")
+        raise UserError(f"{output} holds a run already; --again trains it again with the changed settings")
     task = get_task("fragment")
     sample = task.load("train")[:2]
     out.print("[bold]1  The task[/]: a sentence in, a logical form out")
@@ -50,7 +51,7 @@ def command(
     try:
         parser = train(load_recipe("fragment", set_ or []), output, resume=resume)
     except KeyboardInterrupt:
-        note("stopped; permparse demo goes on from here")
+        note("stopped; permparse demo continues from here")
         raise typer.Exit(130) from None
     out.print("\n[bold]3  Sentences deeper than any seen in training[/]")
     shallow, _ = evaluate(parser, task.load("test"), "test")
@@ -62,7 +63,8 @@ def command(
     drawn = [o.parse for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 14]
     out.print("\n[bold]4  One sentence[/]: the multiset of every word, and the jumps that put the tokens in order")
     show_parse(max(drawn or [o.parse for o in outcomes], key=lambda parse: len(parse.tokens)))
-    out.print(f'\nParse your own: [bold]permparse parse {output} "{escape(sample[0].sentence)}" --show[/]')
+    hint = f'permparse parse {output} "{sample[0].sentence}" --show'
+    out.print(f"\nParse your own: [bold]{escape(hint)}[/]")
 
 
 def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) -> None:
@@ -70,7 +72,7 @@ def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) 
     try:
         import matplotlib
     except ImportError:
-        note("[dim]no plot: pip install 'permparse[plot]'[/]")
+        note("[dim]no plot: {remedy}[/]", remedy="pip install 'permparse[plot]'")
         return
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -87,4 +89,4 @@ def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) 
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
-    note(f"[dim]saved {path}[/]")
+    note("[dim]saved {path}[/]", path=path)

@@ -9,30 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from permparse.base.console import err, note, out
+from permparse.base.errors import UserError
+from permparse.cli.options import DataFolder, Model
 from permparse.cli.show import ShownError, show_error, show_error_kinds, show_evaluation
-from permparse.console import err, note, out
-from permparse.errors import UserError
 
 if TYPE_CHECKING:
-    from permparse.data import Example
-    from permparse.parser import Parser
+    from permparse.evaluation.scores import Evaluation
+    from permparse.parsers import Parser
+    from permparse.text import Example
 
 
 def command(
-    model: Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")],
+    model: Model,
     split: Annotated[str | None, typer.Option("--split", help="Split of the task; its last one if not given.")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Evaluate on a tab-separated file instead of a split.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
-    ] = None,
+    data: DataFolder = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
     decoder: Annotated[
         Literal["search", "hungarian"] | None,
-        typer.Option(
-            "--decoder", help="Put tokens in order by path search or the paper's way, whatever the recipe says."
-        ),
+        typer.Option("--decoder", help="Order tokens by path search or the paper's way, whatever the recipe says."),
     ] = None,
     candidates: Annotated[
         int | None,
@@ -67,51 +65,69 @@ def command(
 
       permparse evaluate runs/mine --file new.tsv --json
     """
-    from permparse.parser import Parser
-    from permparse.training.batching import spread
-    from permparse.training.errors import count_kinds, difference, error_kind, spread_over_groups
-    from permparse.training.evaluation import as_json, evaluate
-    from permparse.training.storage import write_atomically
+    from permparse.parsers import Parser
 
     if file is not None and split is not None:
         raise UserError("--file takes the place of a split; leave out --split")
-    parser = Parser.load(model, decoder, candidates)
-    split = split or parser.codec.task.splits[-1]
-    examples = _examples(parser, split, file, data)
-    examples = [examples[i] for i in spread(len(examples), limit)]
+    parser = Parser.load(model, decoder=decoder, candidates=candidates)
+    split = split or parser.task.available_splits(data)[-1]
+    examples = _examples(parser, split, file, data, limit)
+    evaluation, shown = _evaluate(parser, examples, file.stem if file else split, errors)
+    # Printed before it is saved: a folder that cannot be written to must not cost the figures.
+    if json:
+        content = asdict(evaluation) | ({"errors": [_error_as_json(error) for error in shown]} if errors else {})
+        out.print(json_module.dumps(content, ensure_ascii=False), markup=False, soft_wrap=True)
+    else:
+        show_evaluation(evaluation)
+        for error in shown:
+            show_error(error)
+        if evaluation.error_kinds:
+            show_error_kinds(evaluation, evaluation.error_kinds)
+    changes = [decoder, f"candidates{candidates}" if candidates else None]
+    _save(evaluation, results / f"{'-'.join([model.resolve().name, evaluation.split, *filter(None, changes)])}.json")
+
+
+def _examples(parser: Parser, split: str, file: Path | None, data: Path | None, limit: int) -> list[Example]:
+    from permparse.base.batching import spread
+
+    task = parser.task
+    examples = task.read(file) if file is not None else task.load(split, data or parser.recipe.data.folder)
     if not examples:
         raise UserError(f"{file or split}: no examples to evaluate on")
+    return [examples[i] for i in spread(len(examples), limit)]
+
+
+def _evaluate(parser: Parser, examples: list[Example], split: str, errors: int) -> tuple[Evaluation, list[ShownError]]:
+    """The scores and, if asked for, the kinds of errors and some of them to show."""
+    from permparse.evaluation.differences import count_kinds, difference, spread_over_groups
+    from permparse.evaluation.scores import evaluate
+
     with err.status(f"parsing {len(examples):,} sentences") as status:
         evaluation, outcomes = evaluate(
             parser,
             examples,
-            file.stem if file else split,
+            split,
             progress=lambda done: status.update(f"parsed {done:,} of {len(examples):,} sentences"),
         )
-        wrong = [o for o in outcomes if not o.seq] if errors else []
+        if not errors:
+            return evaluation, []
+        wrong = [o for o in outcomes if not o.seq]
         status.update(f"explaining {len(wrong):,} errors")
-        kinds = [error_kind(parser, o) for o in wrong]
-    groups = [parser.codec.task.groups(o.example) for o in wrong]
-    if errors:
-        evaluation = replace(evaluation, error_kinds=count_kinds(evaluation, groups, kinds))
+        kinds = [parser.error_kind(o.example, o.parse) for o in wrong]
+    groups = [parser.task.groups(o.example) for o in wrong]
+    evaluation = replace(evaluation, error_kinds=count_kinds(evaluation, groups, kinds, parser.error_kinds))
     shown = [
-        ShownError(wrong[e], kinds[e], groups[e], difference(parser.codec, wrong[e]))
+        ShownError(wrong[e], kinds[e], groups[e], difference(parser.task, wrong[e]))
         for e in spread_over_groups(groups, errors)
     ]
-    name = f"{model.resolve().name}-{evaluation.split}" + (f"-{decoder}" if decoder else "")
-    name += f"-candidates{candidates}" if candidates else ""
-    path = results / f"{name}.json"
-    write_atomically(path, (json_module.dumps(as_json(evaluation), indent=2) + "\n").encode())
-    if json:
-        content = as_json(evaluation) | ({"errors": [_error_as_json(error) for error in shown]} if errors else {})
-        out.print(json_module.dumps(content, ensure_ascii=False), markup=False, soft_wrap=True)
-        return
-    show_evaluation(evaluation)
-    note(f"[dim]saved {path}[/]")
-    for error in shown:
-        show_error(error)
-    if evaluation.error_kinds:
-        show_error_kinds(evaluation, evaluation.error_kinds)
+    return evaluation, shown
+
+
+def _save(evaluation: Evaluation, path: Path) -> None:
+    from permparse.base.storage import write_atomically
+
+    write_atomically(path, (json_module.dumps(asdict(evaluation), indent=2) + "\n").encode())
+    note("[dim]saved {path}[/]", path=path)
 
 
 def _error_as_json(error: ShownError) -> dict[str, object]:
@@ -124,10 +140,3 @@ def _error_as_json(error: ShownError) -> dict[str, object]:
         **asdict(error.difference),
         "parse": asdict(error.outcome.parse),
     }
-
-
-def _examples(parser: Parser, split: str, file: Path | None, data: Path | None) -> list[Example]:
-    task = parser.codec.task
-    if file is not None:
-        return task.read(file)
-    return task.load(split, data or parser.recipe.data.folder)

@@ -1,39 +1,43 @@
-"""`permparse parse`: sentences in, outputs out, one a line."""
+"""`permparse parse`: sentences in, outputs out, one per line."""
 
 from __future__ import annotations
 
 import queue
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
-from rich.markup import escape
 
+from permparse.base.console import note
+from permparse.base.errors import UserError
+from permparse.cli.options import Model
 from permparse.cli.show import show_parse
-from permparse.console import err, note
-from permparse.errors import UserError
 
 if TYPE_CHECKING:
-    from permparse.parser import Parse, Parser
+    from permparse.parsers import Parse, Parser
 
 BATCH = 128
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+Line = str | UserError
+"""A sentence, or why a line is none."""
 
 
 def command(
-    model: Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")],
+    model: Model,
     sentence: Annotated[
-        list[str] | None, typer.Argument(help="Sentences; without any, lines are read from stdin.")
+        list[str] | None, typer.Argument(help="Sentences; without any, lines are read from stdin or --file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with everything known.")] = False,
+    file: Annotated[Path | None, typer.Option("--file", help="Parse the lines of this file.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per line, with everything known.")] = False,
     n_best: Annotated[
         int, typer.Option("--n-best", min=1, max=100, help="The N best outputs, each after its confidence and a tab.")
     ] = 1,
     show: Annotated[bool, typer.Option("--show", help="Draw the multiset of every word and the jumps.")] = False,
 ) -> None:
-    """Parse sentences from the arguments or from stdin, line by line, as they come.
+    """Parse sentences from the arguments, from a file or from stdin, line by line, as they come.
 
     A line that cannot be parsed gives an empty line (with --json: an object with "error") and a message on
     stderr; the exit code is then 2.
@@ -42,74 +46,76 @@ def command(
 
       permparse parse runs/fragment "a cat saw that a dog slept" --show
 
-      permparse parse runs/cogs < sentences.txt > outputs.txt
+      permparse parse runs/cogs --file sentences.txt > outputs.txt
 
       permparse parse runs/cogs "Emma ate the cake ." --n-best 3 --json | jq .alternatives
     """
-    from permparse.parser import Parser
+    from permparse.parsers import Parser
 
+    if sentence and file is not None:
+        raise UserError("give sentences or --file, not both")
     parser = Parser.load(model)
-    failed = 0
-    if not sentence and sys.stdin.isatty():
-        note("[dim]one sentence a line; Ctrl-D ends[/]")
-    lines = _decoded(sentence) if sentence else _stdin_batches()
-    number = 0
-    for batch in lines:
-        for parse in _parse_all(parser, batch, n_best):
+    if not sentence and file is None and sys.stdin.isatty():
+        note("[dim]one sentence per line; Ctrl-D ends[/]")
+    failed = number = 0
+    for batch in _batches(sentence, file):
+        for answer in _parse_all(parser, batch, n_best):
             number += 1
-            if isinstance(parse, UserError):
+            if isinstance(answer, UserError):
                 failed += 1
-                where = f"sentence {number}" if sentence else f"line {number}"
-                err.print(f"[bold red]error:[/] {where}: {escape(' '.join(str(parse).split()))}")
-            _print(parse, json, show, n_best)
+                where = f"{'sentence' if sentence else 'line'} {number}"
+                note("[bold red]error:[/] {where}: {error}", where=where, error=" ".join(str(answer).split()))
+            _print(answer, json, show, n_best)
         sys.stdout.flush()
+    for text in sentence or []:
+        if Path(text).is_file():
+            note("[dim]{text} is a file, but was parsed as a sentence; --file parses its lines[/]", text=text)
     if failed:
         raise typer.Exit(2)
 
 
-def _parse_all(parser: Parser, batch: list[str | UserError], n_best: int) -> list[Parse | UserError]:
-    """Parse a batch; if some sentence is at fault, each gets its own verdict."""
-    good = [text for text in batch if isinstance(text, str)]
-    try:
-        parses: list[Parse | UserError] = list(parser.parse(good, n_best=n_best))
-    except UserError:
-        parses = []
-        for text in good:
-            try:
-                parses.append(parser.parse(text, n_best=n_best))
-            except UserError as error:
-                parses.append(error)
-    answers = iter(parses)
-    return [item if isinstance(item, UserError) else next(answers) for item in batch]
+def _parse_all(parser: Parser, batch: list[Line], n_best: int) -> Iterator[Parse | UserError]:
+    """An answer for every line of a batch."""
+    answers = iter(parser.parse_each([line for line in batch if isinstance(line, str)], n_best))
+    return (line if isinstance(line, UserError) else next(answers) for line in batch)
 
 
-def _print(parse: Parse | UserError, json: bool, show: bool, n_best: int) -> None:
+def _print(answer: Parse | UserError, json: bool, show: bool, n_best: int) -> None:
     import json as json_module
 
-    if isinstance(parse, UserError):
-        sys.stdout.write((json_module.dumps({"error": str(parse)}) if json else "") + "\n")
+    if isinstance(answer, UserError):
+        sys.stdout.write((json_module.dumps({"error": str(answer)}) if json else "") + "\n")
     elif json:
-        sys.stdout.write(parse.to_json() + "\n")
+        sys.stdout.write(answer.to_json() + "\n")
     elif show:
-        show_parse(parse)
+        show_parse(answer)
     elif n_best > 1:
-        for alternative in parse.alternatives:
+        for alternative in answer.alternatives:
             sys.stdout.write(f"{alternative.confidence:.3f}\t{alternative.output}\n")
     else:
-        sys.stdout.write(parse.output + "\n")
+        sys.stdout.write(answer.output + "\n")
 
 
-def _decoded(sentences: list[str]) -> Iterator[list[str | UserError]]:
-    yield list(sentences)
+def _batches(sentences: list[str] | None, file: Path | None) -> Iterator[list[Line]]:
+    if sentences:
+        yield list(sentences)
+    elif file is None:
+        yield from _as_they_come(sys.stdin.buffer)
+    else:
+        try:
+            with open(file, "rb") as lines:
+                yield from _as_they_come(lines)
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read ({error.strerror})") from error
 
 
-def _stdin_batches() -> Iterator[list[str | UserError]]:
-    """Lines of stdin as they come: one at once if one is there, a batch if many wait."""
+def _as_they_come(file: BinaryIO) -> Iterator[list[Line]]:
+    """Lines as they come: one at once if one is there, a batch if many wait."""
     lines: queue.Queue[bytes | None] = queue.Queue(maxsize=4 * BATCH)
 
     def read() -> None:
-        for line in sys.stdin.buffer:
-            lines.put(line)
+        for number, line in enumerate(file):
+            lines.put(line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line)
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
@@ -118,15 +124,17 @@ def _stdin_batches() -> Iterator[list[str | UserError]]:
         batch = [lines.get()]
         while len(batch) < BATCH and not lines.empty():
             batch.append(lines.get())
-        if None in batch:
-            open_ = False
-        decoded = [_decode(line) for line in batch if line is not None]
-        if decoded:
+        open_ = None not in batch
+        if decoded := _decoded(line for line in batch if line is not None):
             yield decoded
 
 
-def _decode(line: bytes) -> str | UserError:
-    try:
-        return line.decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        return UserError(f"not UTF-8 text (byte {error.start + 1} is 0x{line[error.start]:02x}); convert it first")
+def _decoded(lines: Iterable[bytes]) -> list[Line]:
+    decoded: list[Line] = []
+    for line in lines:
+        try:
+            decoded.append(line.decode("utf-8").rstrip("\r\n"))
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
+            decoded.append(UserError(f"not UTF-8 text ({byte}); convert it first"))
+    return decoded

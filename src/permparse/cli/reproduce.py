@@ -9,14 +9,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from permparse.console import note, out
-from permparse.errors import UserError
+from permparse.base.console import note, out
+from permparse.base.errors import UserError
+from permparse.cli.options import DataFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from permparse.experiments.executor import Failure, Places
     from permparse.experiments.plan import Known, Run
-    from permparse.experiments.runner import Failure, Places
     from permparse.experiments.study import Study
 
 
@@ -31,9 +32,7 @@ def command(
         list[str] | None, typer.Option("--row", help="Train only this row, such as atis-length; may be repeated.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side, on one core each if > 1.")] = 1,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
-    ] = None,
+    data: DataFolder = None,
     runs: Annotated[Path, typer.Option("--runs", help="Folder in which the runs are trained.")] = Path(
         "runs/reproduce"
     ),
@@ -59,10 +58,10 @@ def command(
 
       permparse reproduce all --no-run           print every table as it stands
     """
+    from permparse.experiments.catalogue import all_studies, choose
+    from permparse.experiments.executor import Places
     from permparse.experiments.plan import Known, missing, only_rows, runs_of
     from permparse.experiments.report import write_report
-    from permparse.experiments.runner import Places
-    from permparse.experiments.studies import all_studies, choose
 
     studies = all_studies()
     if list_ or not names:
@@ -80,24 +79,25 @@ def command(
         for study in chosen:
             _show(study, Known(results))
     except KeyboardInterrupt:
-        note("stopped; the same command goes on from here")
+        note("stopped; the same command continues from here")
         raise typer.Exit(130) from None
     finally:
-        note(f"[dim]wrote {write_report(studies.values(), results)}[/]")
+        note("[dim]wrote {path}[/]", path=write_report(studies.values(), results))
     if failures:
-        note(f"[bold red]{len(failures)} runs failed[/]: {', '.join(f.run.name for f in failures)}")
+        failed = ", ".join(failure.run.name for failure in failures)
+        note("[bold red]{count} runs failed[/]: {names}", count=len(failures), names=failed)
         raise typer.Exit(1)
 
 
 def _run(left: Sequence[Run], wanted: int, known: Known, places: Places, jobs: int) -> list[Failure]:
     from permparse.experiments.display import Display
-    from permparse.experiments.runner import run_all
+    from permparse.experiments.executor import run_all
 
     note(f"{wanted} runs, {len(left)} of them to do")
     for run in left:
         try:
             if known.outdated(run):
-                note(f"[yellow]again[/]   {run.name}: its recipe has changed since it was run")
+                note("[yellow]again[/]   {name}: its recipe has changed since it was run", name=run.name)
         except UserError:
             continue  # said when it is this run's turn to fail
     with Display(len(left), jobs, known) as display:

@@ -9,12 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from permparse.console import out
+from permparse.base.console import out
 
 if TYPE_CHECKING:
-    from permparse.parser import Parse
-    from permparse.training.errors import Difference
-    from permparse.training.evaluation import ErrorKind, ErrorKinds, Evaluation, GroupScore, Outcome
+    from permparse.evaluation.differences import Difference
+    from permparse.evaluation.scores import ErrorKinds, Evaluation, GroupScore, Outcome
+    from permparse.parsers import Parse
 
 COLOURS = (
     "cyan",
@@ -73,7 +73,7 @@ def show_evaluation(evaluation: Evaluation) -> None:
     names = list(evaluation.total.metrics)
     for title, rows in [*evaluation.groups.items(), ("", {"total": evaluation.total})]:
         table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column(title)
+        table.add_column(escape(title))
         for name in ("examples", *names, "Freq", "Seq/Freq"):
             table.add_column(name, justify="right")
         for value, score in rows.items():
@@ -100,7 +100,7 @@ class ShownError:
     """A wrong example, its kind, the groups it belongs to, and what is wrong."""
 
     outcome: Outcome
-    kind: ErrorKind
+    kind: str
     groups: dict[str, str]
     difference: Difference
 
@@ -128,10 +128,10 @@ def show_error_kinds(evaluation: Evaluation, kinds: ErrorKinds) -> None:
     out.rule("[bold]kinds of errors[/]", align="left")
     for title, rows in (kinds.groups | {"": {"total": kinds.total}}).items():
         table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column(title)
-        for name in ("examples", "wrong", "tagging", "search", "model"):
+        table.add_column(escape(title))
+        for name in ("examples", "wrong", *kinds.total):
             table.add_column(name, justify="right")
         for value, counts in rows.items():
-            numbers = (scores[title][value].examples, counts.wrong, counts.tagging, counts.search, counts.model)
+            numbers = (scores[title][value].examples, sum(counts.values()), *counts.values())
             table.add_row(escape(value), *(f"{number:,}" if number else "[dim]–[/]" for number in numbers))
         out.print(table)

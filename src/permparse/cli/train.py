@@ -1,4 +1,4 @@
-"""`permparse train`: both stages of a recipe, resumable."""
+"""`permparse train`: all stages of a recipe, resumable."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from permparse.console import note, out
-from permparse.errors import UserError
+from permparse.base.console import note, out
+from permparse.base.errors import UserError
+from permparse.cli.options import DataFolder, TaskOptions, as_overrides
 
 
 def command(
@@ -21,24 +22,24 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of the run; runs/RECIPE if not given.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")
-    ] = None,
+    data: DataFolder = None,
+    option: TaskOptions = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Short for --set seed=N.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="Short for --set device=NAME, such as cuda.")] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a setting (see --settings); may be repeated."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an interrupted run to the very same weights.")
+        bool, typer.Option("--resume", help="Continue an interrupted run to the very same weights.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing while training.")] = False,
     settings: Annotated[
-        bool, typer.Option("--settings", help="List every setting of a recipe and what it does.")
+        bool, typer.Option("--settings", help="List every setting of the recipe and what it does.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary of the run as JSON when it is done.")] = False,
 ) -> None:
-    """Train a parser: stage 1 (multiset tagger), annotation, stage 2 (jump permutation).
+    """Train a parser: [bold]tag[/] (which tokens every word contributes), then [bold]order[/] (which follows which).
 
     [bold]Examples[/]
 
@@ -46,29 +47,27 @@ def command(
 
       permparse train cogs --data DATA --seed 1 --output runs/cogs-1
 
-      permparse train tsv --set data.options.train=train.tsv --set data.options.dev=dev.tsv
+      permparse train tsv --option train=train.tsv --option dev=dev.tsv
 
-      permparse train cogs --set stage2.lr=5e-4 --set tagger.encoder.kind=bilstm
+      permparse train cogs --set scorer.training.lr=5e-4 --set tagger.encoder.kind=bilstm
 
       permparse train cogs --resume              after Ctrl-C, kill -9 or a power cut
     """
     if settings:
-        _print_settings()
+        _print_settings(recipe)
         return
     if recipe is None and output is None:
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
     folder = output or Path("runs") / Path(recipe or "").stem
-    from permparse.training.recipe import load_recipe
-    from permparse.training.run import RECIPE_FILE, RUN_FILE, saved_recipe, train
+    from permparse.parsers.base import RECIPE_FILE
+    from permparse.parsers.recipe import load_recipe
+    from permparse.training.run import RUN_FILE, saved_recipe, train
 
-    overrides = list(set_ or [])
-    if data is not None:
-        overrides.append(f"data.folder={str(data.absolute())!r}")
-    if seed is not None:
-        overrides.append(f"seed={seed}")
+    overrides = [*(set_ or []), *as_overrides(option, data)]
+    overrides += [f"{key}={value}" for key, value in (("seed", seed), ("device", device)) if value is not None]
     if resume:
         if overrides:
-            raise UserError("--resume goes on with the recipe of the run; leave out --set, --seed and --data")
+            raise UserError("--resume continues with the recipe of the run; leave out every option that changes it")
         chosen = saved_recipe(folder)
     elif recipe is None:
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
@@ -77,18 +76,20 @@ def command(
     try:
         train(chosen, folder, resume=resume, quiet=quiet)
     except KeyboardInterrupt:
-        begun = (folder / RECIPE_FILE).is_file()
-        again = f"go on with: permparse train --resume --output {shlex.quote(str(folder))}"
-        note(f"stopped; {escape(again) if begun else 'nothing was trained yet'}")
+        again = f"continue with: permparse train --resume --output {shlex.quote(str(folder))}"
+        note("stopped; {what}", what=again if (folder / RECIPE_FILE).is_file() else "nothing was trained yet")
         raise typer.Exit(130) from None
     if json:
         out.print((folder / RUN_FILE).read_text(encoding="utf-8").strip(), markup=False)
 
 
-def _print_settings() -> None:
-    from permparse.training.recipe import documentation
+def _print_settings(recipe: str | None) -> None:
+    from permparse.base.settings import documentation
+    from permparse.parsers.recipe import load_recipe
+    from permparse.parsers.registry import DEFAULT_PARSER, parser_class
 
+    kind = type(load_recipe(recipe)) if recipe else parser_class(DEFAULT_PARSER).recipe_class
     table = Table("setting", "default", "what it does", box=None, pad_edge=False, header_style="bold")
-    for key, default, text in documentation():
+    for key, default, text in documentation(kind):
         table.add_row(key, escape(default), escape(text))
     out.print(table)

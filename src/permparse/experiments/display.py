@@ -8,12 +8,11 @@ from types import TracebackType
 from typing import Self
 
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
-from permparse.console import err, note
+from permparse.base.console import err, note
+from permparse.experiments.executor import Failure, Running
 from permparse.experiments.plan import Known, Run
-from permparse.experiments.runner import Failure, Running
 
 
 class Display:
@@ -38,17 +37,24 @@ class Display:
 
     def started(self, running: Running) -> None:
         if self._live is None:
-            note(f"[dim]started {running.run.name} in {running.folder}[/]")
+            note("[dim]started {name} in {folder}[/]", name=running.run.name, folder=running.folder)
 
     def finished(self, running: Running) -> None:
         self._done += 1
         self._seconds.setdefault(running.run.row.name, []).append(running.seconds)
-        note(f"[green]done[/]    {running.run.name} [dim]{_clock(running.seconds)}[/] {self._count()}")
+        clock, count = _clock(running.seconds), self._count()
+        note("[green]done[/]    {name} [dim]{clock} {count}[/]", name=running.run.name, clock=clock, count=count)
 
     def failed(self, failure: Failure) -> None:
         self._failed += 1
-        where = f" [dim]({failure.log})[/]" if failure.log else ""
-        note(f"[red]failed[/]  {failure.run.name}: {escape(failure.reason)}{where} {self._count()}")
+        where = f"({failure.log}) " if failure.log else ""
+        note(
+            "[red]failed[/]  {name}: {reason} [dim]{where}{count}[/]",
+            name=failure.run.name,
+            reason=failure.reason,
+            where=where,
+            count=self._count(),
+        )
 
     def tick(self, running: Sequence[Running], waiting: Sequence[Run]) -> None:
         if self._live is None:
@@ -63,7 +69,7 @@ class Display:
 
     def _count(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
-        return f"[dim]({self._done} of {self._total}{failed})[/]"
+        return f"({self._done} of {self._total}{failed})"
 
     def time_left(self, running: Sequence[Running], waiting: Sequence[Run]) -> str:
         usual = [self._usual(run) for run in (*(r.run for r in running), *waiting)]
@@ -95,10 +101,11 @@ def progress(running: Running) -> str:
     except (OSError, ValueError):
         return "starting"
     if event["event"] == "epoch":
-        first = event["stage"] == "tagger"
-        stage = running.run.recipe.stage1 if first else running.run.recipe.stage2
-        return f"stage {1 if first else 2}: {event['epoch']} of {stage.epochs} epochs"
-    return {"annotated": "stage 2", "finished": "judging"}.get(event["event"], "training")
+        epochs = running.run.recipe.stage_training(event["stage"]).epochs
+        return f"{event['stage']}: {event['epoch']} of {epochs} epochs"
+    if event["event"] == "stage":
+        return f"{event['stage']}: first epoch"
+    return "evaluating" if event["event"] == "finished" else "training"
 
 
 def _clock(seconds: float) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from permparse.console import note
+from permparse.base.console import note
+from permparse.base.storage import write_atomically
 from permparse.experiments.plan import Known
 from permparse.experiments.published import Number
 from permparse.experiments.study import Axes, Cell, Line, Study
 from permparse.experiments.tables import summarise, values
-from permparse.training.storage import write_atomically
 
 COLOURS = ("#0b6e99", "#b8860b", "#a23b72", "#4f7942")
 Point = tuple[int, float, float]
@@ -27,7 +27,7 @@ def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
     try:
         import matplotlib
     except ImportError:
-        note(f"[dim]{path} not drawn: pip install 'permparse\\[plot]'[/]")
+        note("[dim]{path} not drawn: {remedy}[/]", path=path, remedy="pip install 'permparse[plot]'")
         return path.is_file()
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from permparse.experiments.records import Record
-    from permparse.training.evaluation import GroupScore
-
-Stage = Literal["tagger", "scorer", "both"]
+    from permparse.evaluation.scores import GroupScore
+    from permparse.experiments.records import Record, StageCost
 
 
 @dataclass(frozen=True)
@@ -42,18 +40,14 @@ def seq_given_freq(split: str = "test", group: tuple[str, str] | None = None) ->
     return _percent(split, group, lambda score: score.seq_given_freq)
 
 
-def minutes(stage: Stage = "both") -> Measure:
-    """Minutes of training."""
-    return Measure(lambda record: _of(stage, record.tagger_seconds, record.scorer_seconds) / 60)
+def minutes(stage: str | None = None) -> Measure:
+    """Minutes of training, of one stage or of all."""
+    return Measure(lambda record: _sum(record, stage, lambda cost: cost.seconds / 60))
 
 
-def parameters(stage: Stage = "both") -> Measure:
-    """Millions of parameters."""
-
-    def millions(record: Record) -> float:
-        return _of(stage, record.tagger_parameters, record.scorer_parameters) / 1e6
-
-    return Measure(millions, digits=2, varies=False)
+def parameters(stage: str | None = None) -> Measure:
+    """Millions of parameters, of one stage or of all."""
+    return Measure(lambda record: _sum(record, stage, lambda cost: cost.parameters / 1e6), digits=2, varies=False)
 
 
 def _percent(split: str, group: tuple[str, str] | None, read: Callable[[GroupScore], float | None]) -> Measure:
@@ -68,5 +62,6 @@ def _percent(split: str, group: tuple[str, str] | None, read: Callable[[GroupSco
     return Measure(percent)
 
 
-def _of(stage: Stage, tagger: float, scorer: float) -> float:
-    return {"tagger": tagger, "scorer": scorer, "both": tagger + scorer}[stage]
+def _sum(record: Record, stage: str | None, read: Callable[[StageCost], float]) -> float | None:
+    costs = [cost for name, cost in record.stages.items() if stage in (None, name)]
+    return sum(map(read, costs)) if costs else None

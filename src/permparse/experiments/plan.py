@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from permparse.errors import UserError, nearest
+from permparse.base.errors import UserError, nearest
 from permparse.experiments.records import Record, read_records
 from permparse.experiments.study import Row, Study
-from permparse.training.recipe import Recipe, load_recipe
-from permparse.training.run import RECIPE_FILE
-from permparse.training.sharing import tagger_is_trained, tagger_settings
+from permparse.parsers.base import RECIPE_FILE
+from permparse.parsers.recipe import Recipe, load_recipe, read_recipe
+from permparse.training.reuse import is_trained
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,20 @@ class Run:
         return f"{self.name}-{digest[:8]}"
 
 
-def result_settings(recipe: Recipe) -> Recipe:
-    """The recipe without what changes no result: where the data lies, how often to save, what to log."""
-    data = recipe.data.model_copy(update={"folder": None})
-    return recipe.model_copy(update={"data": data, "tensorboard": False, "checkpoint_seconds": 60.0})
-
-
 def training_settings(recipe: Recipe) -> Recipe:
-    """The same, without what changes no weights: runs that agree in it are one training."""
-    return result_settings(recipe).for_training()
+    """What decides the weights: runs that agree in it are one training."""
+    return recipe.for_results().for_training()
+
+
+def shared_stage(recipe: Recipe) -> str | None:
+    """The stage that runs may share although they differ later on: the first of several."""
+    return recipe.stages[0] if len(recipe.stages) > 1 else None
+
+
+def same_shared_stage(one: Recipe, other: Recipe) -> bool:
+    """Whether two runs can share their first stage."""
+    stage = shared_stage(one)
+    return stage is not None and stage == shared_stage(other) and one.for_stage(stage) == other.for_stage(stage)
 
 
 def runs_of(studies: Iterable[Study], seeds: int | None) -> list[Run]:
@@ -78,7 +83,7 @@ class Known:
     def find(self, run: Run) -> Record | None:
         """The record that answers the run: same settings, all splits judged."""
         try:
-            wanted = result_settings(run.recipe)
+            wanted = run.recipe.for_results()
         except UserError:
             return None
         answers = [
@@ -101,7 +106,7 @@ class Known:
 
     def outdated(self, run: Run) -> bool:
         """Whether there is a record under this name of a recipe that has changed since."""
-        return run.name in self._settings and self._settings[run.name] != result_settings(run.recipe)
+        return run.name in self._settings and self._settings[run.name] != run.recipe.for_results()
 
 
 def missing(runs: Sequence[Run], known: Known) -> list[Run]:
@@ -120,11 +125,13 @@ def folder_for(run: Run, runs: Path) -> Path:
     return next(found, runs / run.new_folder)
 
 
-def tagger_for(run: Run, runs: Path) -> Path | None:
-    """A run with the same stage 1, finished, to start from."""
-    wanted = tagger_settings(run.recipe)
-    same = (folder for folder, recipe in _trainings(runs) if tagger_settings(recipe) == wanted)
-    return next((folder for folder in same if tagger_is_trained(folder)), None)
+def trained_stage_for(run: Run, runs: Path) -> tuple[str, Path] | None:
+    """The first stage of another run, finished, that this one can start from."""
+    stage = shared_stage(run.recipe)
+    if stage is None:
+        return None
+    same = (folder for folder, recipe in _trainings(runs) if same_shared_stage(recipe, run.recipe))
+    return next(((stage, folder) for folder in same if is_trained(folder, stage)), None)
 
 
 def _trainings(runs: Path) -> Iterable[tuple[Path, Recipe]]:
@@ -138,20 +145,20 @@ def _trainings(runs: Path) -> Iterable[tuple[Path, Recipe]]:
 def _recipe_of(path: Path, changed: int) -> Recipe | None:
     """The recipe of a run; None if it is of another version of permparse, which makes it of no use here."""
     try:
-        return Recipe.from_toml(path.read_text(encoding="utf-8"), str(path))
+        return read_recipe(path.read_text(encoding="utf-8"), str(path))
     except UserError:
         return None
 
 
 def _settings_of(record: Record) -> Recipe | None:
     try:
-        return result_settings(Recipe.from_toml(record.recipe, record.row))
+        return read_recipe(record.recipe, record.row).for_results()
     except UserError:
         return None
 
 
 def _identity(run: Run) -> tuple[str, tuple[str, ...]]:
     try:
-        return result_settings(run.recipe).to_toml(), run.row.splits
+        return run.recipe.for_results().to_toml(), run.row.splits
     except UserError:
         return run.name, run.row.splits

@@ -77,7 +77,7 @@ BREAKDOWN: dict[str, tuple[Number | None, Number | None]] = {
     "Okapi email": (None, Number(60.6)),
 }
 
-# By task: minutes of stage 1 and stage 2 on a GTX 1080 Ti or 2080 Ti; LSTM variants but for COGS.
+# By task: minutes of tagging and ordering on a GTX 1080 Ti or 2080 Ti; LSTM variants but for COGS.
 MINUTES: dict[str, tuple[str, str]] = {
     "doubling": ("3", "14"),
     "COGS": ("20", "80"),
@@ -88,7 +88,7 @@ MINUTES: dict[str, tuple[str, str]] = {
     "Okapi email": ("5–10", "30–55"),
 }
 
-# By task: millions of parameters of stage 1 and stage 2 of the LSTM variants.
+# By task: millions of parameters of tagger and scorer of the LSTM variants.
 PARAMETERS: dict[str, tuple[str, str]] = {
     "doubling": ("0.27", "0.46"),
     "ATIS iid": ("3.3", "1.8"),

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import os
-import platform
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import torch
 from pydantic import TypeAdapter, ValidationError
 
-from permparse import __version__
-from permparse.errors import UserError
-from permparse.training.evaluation import Evaluation
-from permparse.training.storage import write_atomically
+from permparse.base.errors import UserError
+from permparse.base.provenance import Provenance
+from permparse.base.storage import write_atomically
+from permparse.evaluation.scores import Evaluation
 
 FOLDER = "runs"
 
 
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+@dataclass(frozen=True)
+class StageCost:
+    """What the training of a stage took."""
+
+    seconds: float
+    parameters: int
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Provenance):
     """One configuration trained with one seed, with its score on every split asked for.
 
-    ``recipe`` is the resolved TOML. ``tagger_from`` names the run whose stage 1 was taken over; the seconds
-    of stage 1 are then those of that run. ``trained_as`` names the folder of the run, which several records
-    share that differ in decoding only.
+    ``recipe`` is the resolved TOML. ``taken_from`` names the run whose first stage was taken over; the seconds of that
+    stage are then those of that run. ``trained_as`` names the folder of the run, which several records share that
+    differ in decoding only.
     """
 
     row: str
@@ -39,19 +41,10 @@ class Record:
     seed: int
     recipe: str
     trained_as: str
-    tagger_from: str | None
-    tagger_seconds: float
-    scorer_seconds: float
-    tagger_parameters: int
-    scorer_parameters: int
+    taken_from: str | None
+    stages: dict[str, StageCost]
     evaluations: dict[str, Evaluation]
     jobs: int
-    threads: int = field(default_factory=torch.get_num_threads)
-    date: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%d %H:%M"))
-    permparse_version: str = __version__
-    torch_version: str = str(torch.__version__)
-    python_version: str = platform.python_version()
-    machine: str = field(default_factory=_machine)
 
     @property
     def name(self) -> str:
@@ -59,7 +52,7 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        return self.tagger_seconds + self.scorer_seconds
+        return sum(cost.seconds for cost in self.stages.values())
 
 
 _ADAPTER = TypeAdapter(Record)
@@ -75,13 +68,25 @@ def write_record(results: Path, record: Record) -> Path:
 def read_record(path: Path) -> Record:
     """The record in a file; a damaged one is refused in words."""
     try:
-        return _ADAPTER.validate_json(path.read_bytes())
+        return _ADAPTER.validate_python(_modernised(json.loads(path.read_bytes())))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValidationError as error:
-        raise UserError(
-            f"{path}: not the record of a run ({error.errors()[0]['msg']}); remove it to run anew"
-        ) from error
+    except (ValueError, ValidationError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise UserError(f"{path}: not the record of a run ({reason}); remove it to run it again") from error
+
+
+def _modernised(record: Any) -> Any:
+    """A record of version 0.1, which had two stages by name, as one of today."""
+    if not isinstance(record, dict) or "tagger_seconds" not in record:
+        return record
+    old = dict(record)
+    old["taken_from"] = old.pop("tagger_from")
+    old["stages"] = {
+        stage: {"seconds": old.pop(f"{network}_seconds"), "parameters": old.pop(f"{network}_parameters")}
+        for stage, network in (("tag", "tagger"), ("order", "scorer"))
+    }
+    return old
 
 
 def read_records(results: Path) -> list[Record]:

@@ -1,6 +1,6 @@
-"""One run in a process of its own: train what is left, judge it, write its record.
+"""One run in a process of its own: train what is left, evaluate it, write its record.
 
-Started by the runner as `python -m permparse.experiments.worker ORDER`, with the order as JSON.
+Started by the executor as `python -m permparse.experiments.worker JOB`, with the job as JSON.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from permparse.console import note
-from permparse.errors import UserError
+from permparse.base.console import note
+from permparse.base.errors import UserError
+from permparse.evaluation.scores import Evaluation, evaluate
 from permparse.experiments.plan import Run
-from permparse.experiments.records import Record, write_record
+from permparse.experiments.records import Record, StageCost, write_record
 from permparse.experiments.study import Row
-from permparse.parser import Parser
-from permparse.training.evaluation import Evaluation, evaluate
-from permparse.training.recipe import Recipe
-from permparse.training.run import RECIPE_FILE, RUN_FILE, load_split, train
-from permparse.training.sharing import tagger_origin
+from permparse.parsers import Parser, Recipe
+from permparse.parsers.base import RECIPE_FILE
+from permparse.training.reuse import origin
+from permparse.training.run import RUN_FILE, load_split, train
 
 
 @dataclass(frozen=True)
-class Order:
-    """What a worker has to do: a row and seed, the folder to train in, and where to take stage 1 from."""
+class Job:
+    """What a worker has to do: a row and seed, the folder to train in, and a stage to take over from another run."""
 
     row: Row
     seed: int
     folder: Path
-    tagger_from: Path | None
+    take_stage: tuple[str, Path] | None
     results: Path
     jobs: int
 
@@ -42,55 +42,52 @@ class Order:
         return _ADAPTER.dump_json(self).decode()
 
     @staticmethod
-    def from_json(text: str) -> Order:
+    def from_json(text: str) -> Job:
         return _ADAPTER.validate_json(text)
 
 
-_ADAPTER = TypeAdapter(Order)
+_ADAPTER = TypeAdapter(Job)
 
 
-def execute(order: Order) -> Record:
-    """Train, judge and record the run of an order."""
-    recipe = Run(order.row, order.seed).recipe
-    with _alone_in(order.folder):
-        _train(recipe, order)
-        parser = Parser.load(order.folder, recipe.decoder, recipe.candidates, recipe.surprise)
-        evaluations = _judge(parser, order.row.splits)
-    summary = json.loads((order.folder / RUN_FILE).read_text(encoding="utf-8"))
+def execute(job: Job) -> Record:
+    """Train, evaluate and record a run."""
+    recipe = Run(job.row, job.seed).recipe
+    with _alone_in(job.folder):
+        _train(recipe, job)
+        parsing = {name: getattr(recipe, name) for name in recipe.parse_settings}
+        evaluations = _evaluate(Parser.load(job.folder, **parsing), job.row.splits)
+    summary = json.loads((job.folder / RUN_FILE).read_text(encoding="utf-8"))
     record = Record(
-        row=order.row.name,
-        recipe_name=order.row.recipe,
-        overrides=order.row.overrides,
-        seed=order.seed,
+        row=job.row.name,
+        recipe_name=job.row.recipe,
+        overrides=job.row.overrides,
+        seed=job.seed,
         recipe=recipe.to_toml(),
-        trained_as=order.folder.name,
-        tagger_from=tagger_origin(order.folder),
-        tagger_seconds=summary["tagger_seconds"],
-        scorer_seconds=summary["scorer_seconds"],
-        tagger_parameters=summary["tagger_parameters"],
-        scorer_parameters=summary["scorer_parameters"],
+        trained_as=job.folder.name,
+        taken_from=origin(job.folder),
+        stages={name: StageCost(of["seconds"], of["parameters"]) for name, of in summary["stages"].items()},
         evaluations=evaluations,
-        jobs=order.jobs,
+        jobs=job.jobs,
     )
-    write_record(order.results, record)
+    write_record(job.results, record)
     return record
 
 
-def _train(recipe: Recipe, order: Order) -> None:
+def _train(recipe: Recipe, job: Job) -> None:
     """Train from wherever the folder stands. How to parse has no part in it, so runs that differ in it share one."""
-    if (order.folder / RUN_FILE).is_file():
+    if (job.folder / RUN_FILE).is_file():
         return
-    if (order.folder / RECIPE_FILE).is_file():
-        train(recipe, order.folder, resume=True)
+    if (job.folder / RECIPE_FILE).is_file():
+        train(recipe, job.folder, resume=True)
     else:
-        train(recipe, order.folder, tagger_from=order.tagger_from)
+        train(recipe, job.folder, take_stage=job.take_stage)
 
 
-def _judge(parser: Parser, splits: tuple[str, ...]) -> dict[str, Evaluation]:
+def _evaluate(parser: Parser, splits: tuple[str, ...]) -> dict[str, Evaluation]:
     evaluations = {}
     for split in splits:
-        note(f"judging {split}")
-        examples = load_split(parser.codec.task, split, parser.recipe)
+        note("evaluating {split}", split=split)
+        examples = load_split(parser.task, split, parser.recipe)
         # The recipe is in the record, once for all splits.
         evaluations[split] = replace(evaluate(parser, examples, split)[0], recipe="")
     return evaluations
@@ -111,9 +108,9 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def main() -> int:
     try:
-        execute(Order.from_json(sys.argv[1]))
+        execute(Job.from_json(sys.argv[1]))
     except UserError as error:
-        note(" ".join(str(error).split()))
+        note("{error}", error=" ".join(str(error).split()))
         return 2
     return 0
 

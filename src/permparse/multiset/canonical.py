@@ -5,12 +5,9 @@ Counts become parallel arrays that say what each token is, where it came from an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from permparse.multiset.groups import LEX, VAR
 
 
 @dataclass(frozen=True)
@@ -38,25 +35,3 @@ def canonical_multiset(counts: np.ndarray) -> CanonicalMultiset:
         source_index=np.repeat(positions, copies),
         copy_index=np.arange(len(first), dtype=np.int64) - first,
     )
-
-
-def producible(counts: np.ndarray, lexical: Sequence[str | None]) -> np.ndarray:
-    """The counts without copies of L(x_i) where the lexicon has nothing. *Shape:* [m, V] -> [m, V]."""
-    nothing = np.fromiter((token is None for token in lexical), bool, len(lexical))
-    counts = np.array(counts)
-    counts[nothing, LEX] = 0
-    return counts
-
-
-def surface_tokens(multiset: CanonicalMultiset, names: Sequence[str], lexical: Sequence[str | None]) -> list[str]:
-    """What each token looks like in the output: ``names[symbol]``, L(x_i) for LEX, the number i for VAR."""
-    tokens = []
-    for symbol, i in zip(multiset.symbols.tolist(), multiset.source_index.tolist(), strict=True):
-        if symbol == LEX:
-            token = lexical[i]
-            if token is None:
-                raise ValueError(f"position {i}: the lexicon has no token to copy; apply `producible` first")
-            tokens.append(token)
-        else:
-            tokens.append(str(i) if symbol == VAR else names[symbol])
-    return tokens

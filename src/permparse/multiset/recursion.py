@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 NEG_INF = float("-inf")
 
 
-def log_total_probability(log_probs: Tensor, totals: Tensor) -> Tensor:
+def log_total_probability(log_probs: Float[Tensor, "G m choices"], totals: Int[Tensor, " G"]) -> Float[Tensor, " G"]:
     """log P(z_1 + ... + z_m = total) for G independent groups of counts.
 
     ``log_probs[g, i, k]`` is log P(z_i = k), which need not be normalised and may be -inf; a position that
@@ -29,7 +30,7 @@ def log_total_probability(log_probs: Tensor, totals: Tensor) -> Tensor:
     return result
 
 
-def most_likely_counts(log_probs: Tensor, totals: Tensor) -> Tensor:
+def most_likely_counts(log_probs: Float[Tensor, "G m choices"], totals: Int[Tensor, " G"]) -> Int[Tensor, "G m"]:
     """argmax Σ_i log P(z_i) subject to Σ_i z_i = total, for G independent groups: the same recursion with max for sum.
 
     *Shape:* log_probs [G, m, K+1], totals [G] -> counts [G, m] (int64). Raises ValueError where no counts

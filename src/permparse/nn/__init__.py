@@ -1,47 +1,44 @@
-"""The networks: encoders of the source, the multiset tagger of stage 1 and the jump scorer of stage 2."""
+"""The networks: encoders of sentences, the multiset tagger and the jump scorer."""
 
 from permparse.nn.batches import (
     PAD,
     UNK,
-    Hint,
     ScorerBatch,
-    SourceBatch,
+    Sentence,
+    SentenceBatch,
     TaggerBatch,
     TaggerExample,
     scorer_batch,
-    source_batch,
+    sentence_batch,
     tagger_batch,
 )
-from permparse.nn.config import EncoderConfig, ScorerConfig, TaggerConfig
-from permparse.nn.encoders import BiLSTMEncoder, Encoder, GeometricEncoder, NoContextEncoder, build_encoder
+from permparse.nn.encoders import Encoder, EncoderSettings, InputSizes, WordEncoder, build_encoder
 from permparse.nn.geometric import geometric_log_attention
-from permparse.nn.jump_scorer import JumpScorer
-from permparse.nn.source import SourceNetwork
-from permparse.nn.tagger import MultisetTagger, TaggerPrediction, multiset_loss
+from permparse.nn.jump_scorer import JumpScorer, saturated
+from permparse.nn.settings import ScorerSettings, TaggerSettings
+from permparse.nn.tagger import MultisetTagger, multiset_loss
 
 __all__ = [
     "PAD",
     "UNK",
-    "BiLSTMEncoder",
     "Encoder",
-    "EncoderConfig",
-    "GeometricEncoder",
-    "Hint",
+    "EncoderSettings",
+    "InputSizes",
     "JumpScorer",
     "MultisetTagger",
-    "NoContextEncoder",
     "ScorerBatch",
-    "ScorerConfig",
-    "SourceBatch",
-    "SourceNetwork",
+    "ScorerSettings",
+    "Sentence",
+    "SentenceBatch",
     "TaggerBatch",
-    "TaggerConfig",
     "TaggerExample",
-    "TaggerPrediction",
+    "TaggerSettings",
+    "WordEncoder",
     "build_encoder",
     "geometric_log_attention",
     "multiset_loss",
+    "saturated",
     "scorer_batch",
-    "source_batch",
+    "sentence_batch",
     "tagger_batch",
 ]

@@ -1,132 +1,142 @@
 """Batches: index tensors that let a training step run without a loop over words or tokens.
 
-Per-example arrays are built once; a batch is their concatenation.
+Per-example arrays are built once; a batch is their concatenation, moved to the device in one step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from permparse.multiset import CanonicalMultiset, Group
+from permparse.multiset import CanonicalMultiset
 
 PAD = 0
-"""The source id beyond the end of a sentence."""
+"""The word id beyond the end of a sentence."""
 UNK = 1
-"""The source id of an unknown word."""
+"""The id of an unknown word."""
+
+Copies = tuple[int, int, tuple[int, ...]]
+"""Symbol, count, positions: so many copies of the symbol come from these positions together."""
+
+
+def length_mask(lengths: Int[Tensor, " B"], size: int) -> Bool[Tensor, "B size"]:
+    """True within the length of each row."""
+    return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
 class _Movable:
-    def to(self, device: torch.device | str) -> _Movable:
+    def to(self, device: torch.device | str) -> Self:
         """The same batch on another device."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        moved = {k: v if v is None else v.to(device) for k, v in values.items()}
-        return type(self)(**moved)
+        return type(self)(**{k: v.to(device) if isinstance(v, (Tensor, _Movable)) else v for k, v in values.items()})
 
 
 @dataclass(frozen=True)
-class SourceBatch(_Movable):
-    """Sentences: ``ids`` [B, m] (PAD beyond the length), ``lengths`` [B], ``features`` [B, m, F] of further
-    categorical ids or None; all int64."""
+class Sentence:
+    """A sentence as networks see it: its words, their ids [m] and further categorical features [m, F] (or None).
 
-    ids: Tensor
-    lengths: Tensor
-    features: Tensor | None = None
+    Positions behind the last word, such as an end token, have an id but no word.
+    """
+
+    words: tuple[str, ...]
+    ids: np.ndarray
+    features: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class SentenceBatch(_Movable):
+    """All that an encoder may want to know of some sentences, on one device.
+
+    ``words`` are the words as text, from which an encoder may cut pieces of its own; ``ids`` has PAD beyond the length.
+    """
+
+    words: tuple[tuple[str, ...], ...]
+    ids: Int[Tensor, "B m"]
+    lengths: Int[Tensor, " B"]
+    features: Int[Tensor, "B m F"] | None = None
 
     @property
-    def mask(self) -> Tensor:
-        """*Shape:* [B, m]. True where there is a word."""
-        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+    def mask(self) -> Bool[Tensor, "B m"]:
+        """True where there is a word."""
+        return length_mask(self.lengths, self.ids.shape[1])
+
+    @property
+    def device(self) -> torch.device:
+        return self.ids.device
 
 
-def source_batch(
-    sources: Sequence[Sequence[int] | np.ndarray], features: Sequence[np.ndarray] | None = None
-) -> SourceBatch:
-    """Pad sentences, given by the ids of their words (and the features of their words, [m, F] each)."""
-    lengths = torch.tensor([len(source) for source in sources], dtype=torch.int64)
-    ids = _pad([np.asarray(source, dtype=np.int64) for source in sources], PAD)
-    if features is None:
-        return SourceBatch(ids, lengths)
-    stacked = np.zeros((*ids.shape, features[0].shape[1] if features else 0), dtype=np.int64)
-    for b, rows in enumerate(features):
-        stacked[b, : len(rows)] = rows
-    return SourceBatch(ids, lengths, torch.from_numpy(stacked))
-
-
-@dataclass(frozen=True)
-class Hint:
-    """An aligner's opinion: ``position`` produces at least ``copies`` copies of ``symbol``."""
-
-    position: int
-    symbol: int
-    copies: int
+def sentence_batch(sentences: Sequence[Sentence]) -> SentenceBatch:
+    """Pad sentences."""
+    words = tuple(sentence.words for sentence in sentences)
+    lengths = _integers([len(sentence) for sentence in sentences])
+    ids = _pad([sentence.ids for sentence in sentences], PAD)
+    given = [sentence.features for sentence in sentences if sentence.features is not None]
+    if not given:
+        return SentenceBatch(words, ids, lengths)
+    stacked = np.zeros((*ids.shape, given[0].shape[1]), dtype=np.int64)
+    for rows, features in zip(stacked, given, strict=True):
+        rows[: len(features)] = features
+    return SentenceBatch(words, ids, lengths, torch.from_numpy(stacked))
 
 
 @dataclass(frozen=True)
 class TaggerExample:
-    """A sentence with its gold groups, as index arrays. Built once by `TaggerExample.build`, then reused in
-    every epoch.
+    """A sentence with its gold copies, as index arrays. Built once by `TaggerExample.build`, reused in every epoch.
 
-    ``cells`` [C, 3]: position, symbol, total of the groups that only one position can produce; ``shared`` [G,
-    2]: symbol, total of the others; ``positions`` [G, P]: their positions, -1 beyond the last; ``hints`` [H,
-    3]: position, symbol, copies.
+    ``cells`` [C, 3]: position, symbol, count of the copies that only one position can produce; ``shared`` [G, 2]:
+    symbol, count of the others; ``positions`` [G, P]: their positions, -1 beyond the last; ``hints`` [H, 3]: position,
+    symbol, count.
     """
 
-    source: np.ndarray
+    sentence: Sentence
     cells: np.ndarray
     shared: np.ndarray
     positions: np.ndarray
     hints: np.ndarray
-    features: np.ndarray | None = None
 
     @classmethod
-    def build(
-        cls,
-        source: Sequence[int],
-        groups: Sequence[Group],
-        hints: Sequence[Hint] = (),
-        features: np.ndarray | None = None,
-    ) -> TaggerExample:
-        single = [group for group in groups if len(group.positions) == 1]
-        shared = [group for group in groups if len(group.positions) > 1]
-        positions = np.full((len(shared), max((len(g.positions) for g in shared), default=0)), -1, np.int64)
-        for row, group in zip(positions, shared, strict=True):
-            row[: len(group.positions)] = group.positions
+    def build(cls, sentence: Sentence, copies: Sequence[Copies], hints: Sequence[Copies] = ()) -> TaggerExample:
+        """From the copies of the gold output, and hints of one position each."""
+        shared = [(symbol, count, positions) for symbol, count, positions in copies if len(positions) > 1]
+        table = np.full((len(shared), max((len(positions) for *_, positions in shared), default=0)), -1, np.int64)
+        for row, (*_, positions) in zip(table, shared, strict=True):
+            row[: len(positions)] = positions
         return cls(
-            source=np.asarray(source, dtype=np.int64),
-            cells=_table([(g.positions[0], g.symbol, g.total) for g in single], 3),
-            shared=_table([(g.symbol, g.total) for g in shared], 2),
-            positions=positions,
-            hints=_table([(h.position, h.symbol, h.copies) for h in hints], 3),
-            features=features,
+            sentence=sentence,
+            cells=_table([(positions[0], symbol, count) for symbol, count, positions in copies if len(positions) == 1]),
+            shared=_table([(symbol, count) for symbol, count, _ in shared], 2),
+            positions=table,
+            hints=_table([(position, symbol, count) for symbol, count, (position,) in hints]),
         )
 
 
 @dataclass(frozen=True)
 class TaggerBatch(_Movable):
-    """A batch for stage 1. ``cells`` [C, 4] holds example, position, symbol, total; ``shared`` [G, 3]
-    example, symbol, total; ``positions`` [G, P], -1 beyond the last; ``hints`` [H, 4] example, position,
-    symbol, copies; all int64."""
+    """A batch for tagging. ``cells``: example, position, symbol, count; ``shared``: example, symbol, count;
+    ``positions``: -1 beyond the last; ``hints``: example, position, symbol, count."""
 
-    source: SourceBatch
-    cells: Tensor
-    shared: Tensor
-    positions: Tensor
-    hints: Tensor
+    sentences: SentenceBatch
+    cells: Int[Tensor, "C 4"]
+    shared: Int[Tensor, "G 3"]
+    positions: Int[Tensor, "G P"]
+    hints: Int[Tensor, "H 4"]
 
 
 def tagger_batch(examples: Sequence[TaggerExample]) -> TaggerBatch:
     """Pad and concatenate the arrays of some examples."""
-    with_features = bool(examples) and examples[0].features is not None
-    features = [e.features for e in examples if e.features is not None] if with_features else None
     width = max((e.positions.shape[1] for e in examples), default=0)
     positions = [np.pad(e.positions, ((0, 0), (0, width - e.positions.shape[1])), constant_values=-1) for e in examples]
     return TaggerBatch(
-        source=source_batch([e.source for e in examples], features),
+        sentences=sentence_batch([e.sentence for e in examples]),
         cells=_with_example([e.cells for e in examples], 3),
         shared=_with_example([e.shared for e in examples], 2),
         positions=torch.from_numpy(np.concatenate(positions) if positions else np.zeros((0, 0), np.int64)),
@@ -136,38 +146,42 @@ def tagger_batch(examples: Sequence[TaggerExample]) -> TaggerBatch:
 
 @dataclass(frozen=True)
 class ScorerBatch(_Movable):
-    """A batch for stage 2: sentences and their multisets in canonical order, all int64. *Shape:* ``symbols``,
-    ``source_index`` and ``copy_index`` [B, N] (0 beyond the length), ``lengths`` [B]."""
+    """A batch for ordering: sentences and their multisets in canonical order, 0 beyond the length."""
 
-    source: SourceBatch
-    symbols: Tensor
-    source_index: Tensor
-    copy_index: Tensor
-    lengths: Tensor
+    sentences: SentenceBatch
+    symbols: Int[Tensor, "B N"]
+    source_index: Int[Tensor, "B N"]
+    copy_index: Int[Tensor, "B N"]
+    lengths: Int[Tensor, " B"]
+
+    @property
+    def mask(self) -> Bool[Tensor, "B N"]:
+        """True where there is a token."""
+        return length_mask(self.lengths, self.symbols.shape[1])
 
 
-def scorer_batch(
-    sources: Sequence[Sequence[int] | np.ndarray],
-    multisets: Sequence[CanonicalMultiset],
-    features: Sequence[np.ndarray] | None = None,
-) -> ScorerBatch:
+def scorer_batch(sentences: Sequence[Sentence], multisets: Sequence[CanonicalMultiset]) -> ScorerBatch:
     """Pad sentences and their multisets."""
     return ScorerBatch(
-        source=source_batch(sources, features),
+        sentences=sentence_batch(sentences),
         symbols=_pad([multiset.symbols for multiset in multisets], 0),
         source_index=_pad([multiset.source_index for multiset in multisets], 0),
         copy_index=_pad([multiset.copy_index for multiset in multisets], 0),
-        lengths=torch.tensor([len(multiset) for multiset in multisets], dtype=torch.int64),
+        lengths=_integers([len(multiset) for multiset in multisets]),
     )
 
 
-def _table(rows: Sequence[tuple[int, ...]], columns: int) -> np.ndarray:
+def _integers(values: Sequence[int]) -> Int[Tensor, " n"]:
+    return torch.from_numpy(np.array(values, dtype=np.int64))
+
+
+def _table(rows: Sequence[tuple[int, ...]], columns: int = 3) -> np.ndarray:
     return np.array(rows, dtype=np.int64).reshape(-1, columns)
 
 
 def _with_example(tables: Sequence[np.ndarray], columns: int) -> Tensor:
     if not tables:
-        return torch.zeros((0, columns + 1), dtype=torch.int64)
+        return torch.from_numpy(np.zeros((0, columns + 1), np.int64))
     example = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     return torch.from_numpy(np.concatenate([example[:, None], np.concatenate(tables)], axis=1))
 

@@ -9,12 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 
-def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+def geometric_log_attention(
+    scores: Float[Tensor, "*B n n"], mask: Bool[Tensor, "*keys n"] | None = None
+) -> Float[Tensor, "*B n n"]:
     """The log probability that i is the first match when k looks around from its own place outwards.
 
     With match probabilities p_ki = sigmoid(scores[k, i]), k visits k+1, k-1, k+2, k-2, ... (at equal distance
@@ -25,7 +28,7 @@ def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tenso
     A row of A sums to at most 1; the rest is the probability of no match. The diagonal and the keys outside
     ``mask`` are excluded: they get -inf and have no influence on the others.
 
-    *Shape:* scores [..., n, n], mask (keys) broadcastable to [..., n] -> [..., n, n]. O(n²) time and memory.
+    ``mask`` is broadcast over the leading dimensions. O(n²) time and memory.
     """
     size = scores.shape[-1]
     if size == 0:
@@ -39,14 +42,20 @@ def geometric_log_attention(scores: Tensor, mask: Tensor | None = None) -> Tenso
     return log_match + missed
 
 
+def by_direction(left: Float[Tensor, "*B n"], right: Float[Tensor, "*B n"]) -> Float[Tensor, "*B n n"]:
+    """The query's own score of looking to the left or to the right."""
+    index = torch.arange(left.shape[-1], device=left.device)
+    return torch.where(index[:, None] < index, right[..., None], left[..., None])
+
+
 @lru_cache(maxsize=64)
-def visiting_order(size: int) -> tuple[Tensor, Tensor]:
+def visiting_order(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """The order in which every row visits the columns: itself, then right and left in turns, outwards.
 
     *Shape:* order [n, n], where order[k, t] is the t-th column that row k visits, and its inverse rank [n, n].
     """
-    row = torch.arange(size)[:, None]
-    column = torch.arange(size)[None, :]
+    row = torch.arange(size, device=device)[:, None]
+    column = torch.arange(size, device=device)[None, :]
     distance = (row - column).abs()
     # columns visited before: all closer ones that exist on either side, and the right one of a tie
     right = (distance - 1) + torch.minimum(distance - 1, row)
@@ -63,7 +72,7 @@ class _SumOfCloser(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        order, rank = (index.to(x.device).expand(x.shape) for index in visiting_order(x.shape[-1]))
+        order, rank = (index.expand(x.shape) for index in visiting_order(x.shape[-1], x.device))
         ctx.save_for_backward(order, rank)
         sums = x.gather(-1, order).cumsum(-1)
         # exclusive sums: shift by one place instead of subtracting, which would lose digits

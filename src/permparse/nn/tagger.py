@@ -1,32 +1,28 @@
-"""Stage 1: every word gets a multiset of output symbols (section 3 of the paper), trained by exact likelihood.
+"""Tagging: every word gets a multiset of output symbols (section 3 of the paper), trained by exact likelihood.
 
 Only the types of the gold output go through the count recursion; every other P(total = 0) is a plain product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from permparse.multiset import log_total_probability, most_likely_counts
-from permparse.nn.batches import SourceBatch, TaggerBatch
-from permparse.nn.config import TaggerConfig
-from permparse.nn.source import SourceNetwork
+from permparse.multiset import (
+    CountLattice,
+    count_lattices,
+    log_normalisers,
+    log_total_probability,
+    most_likely_counts,
+)
+from permparse.nn.batches import SentenceBatch, TaggerBatch
+from permparse.nn.encoders import InputSizes, build_encoder
+from permparse.nn.settings import TaggerSettings
 
 FIRST_LOGIT = -3.0
 """Bias of the untrained logits: nearly all counts are zero, and need not be learned to be."""
-
-
-@dataclass(frozen=True)
-class TaggerPrediction:
-    """Each cell's most likely count. *Shape:* ``counts`` [B, m, V] (int64), ``log_prob`` [B]."""
-
-    counts: Tensor
-    log_prob: Tensor
 
 
 class MultisetTagger(nn.Module):
@@ -37,65 +33,48 @@ class MultisetTagger(nn.Module):
     minus the log weights of the gold groups.
     """
 
-    def __init__(
-        self,
-        config: TaggerConfig,
-        source_vocabulary_size: int,
-        symbol_count: int,
-        feature_sizes: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, settings: TaggerSettings, inputs: InputSizes, symbols: int) -> None:
         super().__init__()
-        self.config = config
-        self.symbol_count = symbol_count
-        self.source = SourceNetwork(config.encoder, source_vocabulary_size, feature_sizes)
+        self.settings, self.symbol_count = settings, symbols
+        self.encoder = build_encoder(settings.encoder, inputs)
         self.ff = nn.Sequential(
-            nn.Linear(self.source.state_size, config.ff_size), nn.GELU(), nn.Dropout(config.ff_dropout)
+            nn.Linear(self.encoder.size, settings.ff_size), nn.GELU(), nn.Dropout(settings.ff_dropout)
         )
-        self.logits = nn.Linear(config.ff_size, symbol_count * config.max_count)
+        self.logits = nn.Linear(settings.ff_size, symbols * settings.max_count)
         nn.init.constant_(self.logits.bias, FIRST_LOGIT)
 
     @property
-    def state_size(self) -> int:
-        return self.source.state_size
+    def device(self) -> torch.device:
+        return self.logits.weight.device
 
-    def source_states(self, source: SourceBatch) -> Tensor:
-        """*Shape:* [B, m, state_size]."""
-        states: Tensor = self.source(source)
-        return states
+    def forward(self, sentences: SentenceBatch) -> Float[Tensor, "B m K V"]:
+        """The logits of k = 1..K."""
+        logits = self.logits(self.ff(self.encoder(sentences)))
+        return logits.unflatten(-1, (self.settings.max_count, self.symbol_count))
 
-    def forward(self, source: SourceBatch) -> Tensor:
-        """The logits of k = 1..K. *Shape:* [B, m, K, V]."""
-        logits = self.logits(self.ff(self.source_states(source)))
-        return logits.unflatten(-1, (self.config.max_count, self.symbol_count))
+    def log_probs(self, sentences: SentenceBatch) -> Float[Tensor, "B m V choices"]:
+        """log P(z_iv = k | x) for k = 0..K."""
+        return F.pad(self(sentences).transpose(-1, -2), (1, 0)).log_softmax(-1)
 
-    def log_probs(self, source: SourceBatch) -> Tensor:
-        """log P(z_iv = k | x). *Shape:* [B, m, V, K+1]."""
-        logits = F.pad(self(source).transpose(-1, -2), (1, 0))
-        return logits.log_softmax(-1)
+    def loss(self, batch: TaggerBatch, hint_weight: float = 0.0) -> Float[Tensor, " B"]:
+        """`multiset_loss` of the network's logits."""
+        return multiset_loss(self(batch.sentences), batch, hint_weight)
 
-    def loss(self, batch: TaggerBatch, hint_weight: float = 0.0) -> Tensor:
-        """`multiset_loss` of the network's logits. *Shape:* [B]."""
-        return multiset_loss(self(batch.source), batch, hint_weight)
+    def predict(self, sentences: SentenceBatch, n: int = 1) -> list[CountLattice]:
+        """The most likely counts of every sentence, and whatever its n best need."""
+        return count_lattices(self(sentences), sentences.mask, n)
 
-    def predict(self, source: SourceBatch) -> TaggerPrediction:
-        """The most likely count of every cell; zero beyond the length."""
-        logits = self(source)
-        best, choice = logits.max(-2)
-        counts = torch.where(best > 0, choice + 1, 0) * source.mask[..., None]
-        log_prob = (best.clamp(min=0) - _log_normalisers(logits)).sum(-1) * source.mask
-        return TaggerPrediction(counts, log_prob.sum(-1))
+    def constrained_counts(self, batch: TaggerBatch) -> Int[Tensor, "B m V"]:
+        """The most likely counts whose union is the gold multiset: how training data is annotated for ordering.
 
-    def constrained_counts(self, batch: TaggerBatch) -> Tensor:
-        """The most likely counts whose union is the gold multiset: how training data is annotated for stage 2.
-
-        *Shape:* [B, m, V] (int64). Raises ValueError if some total is out of reach.
+        Raises ValueError if some total is out of reach.
         """
-        logits = self(batch.source).detach()
-        examples, size = batch.source.ids.shape
+        logits = self(batch.sentences).detach()
+        examples, size = batch.sentences.ids.shape
         counts = torch.zeros((examples, size, self.symbol_count), dtype=torch.int64, device=logits.device)
         example, position, symbol, total = batch.cells.unbind(1)
-        if bool((total > self.config.max_count).any()):
-            raise ValueError(f"total {int(total.max())}: expected at most {self.config.max_count} from one position")
+        if bool((total > self.settings.max_count).any()):
+            raise ValueError(f"total {int(total.max())}: expected at most {self.settings.max_count} from one position")
         counts[example, position, symbol] = total
         found = most_likely_counts(_group_weights(logits, batch), batch.shared[:, 2])
         group, slot = (batch.positions >= 0).nonzero(as_tuple=True)
@@ -104,16 +83,16 @@ class MultisetTagger(nn.Module):
         return counts
 
 
-def multiset_loss(logits: Tensor, batch: TaggerBatch, hint_weight: float = 0.0) -> Tensor:
+def multiset_loss(
+    logits: Float[Tensor, "B m K V"], batch: TaggerBatch, hint_weight: float = 0.0
+) -> Float[Tensor, " B"]:
     """-log P(totals | x) - hint_weight · Σ log P(z_iv ≥ l), the sum over the batch's hints.
 
     The recursion runs for the groups of the gold output only, on unnormalised weights: the normalisers of all
     cells are summed once, which also covers every symbol with total zero.
-
-    *Shape:* logits [B, m, K, V] -> [B].
     """
-    normalisers = _log_normalisers(logits)
-    loss = (normalisers.sum(-1) * batch.source.mask).sum(-1)
+    normalisers = log_normalisers(logits)
+    loss = (normalisers.sum(-1) * batch.sentences.mask).sum(-1)
     example, position, symbol, total = batch.cells.unbind(1)
     loss = loss.index_add(0, example, -logits[example, position, total - 1, symbol])
     weights = log_total_probability(_group_weights(logits, batch), batch.shared[:, 2])
@@ -123,13 +102,8 @@ def multiset_loss(logits: Tensor, batch: TaggerBatch, hint_weight: float = 0.0) 
     return loss
 
 
-def _log_normalisers(logits: Tensor) -> Tensor:
-    """log(1 + Σ_k exp logits_k). *Shape:* [B, m, K, V] -> [B, m, V]."""
-    return torch.cat([torch.zeros_like(logits[..., :1, :]), logits], -2).logsumexp(-2)
-
-
-def _group_weights(logits: Tensor, batch: TaggerBatch) -> Tensor:
-    """The unnormalised log weights of the counts in the shared groups. *Shape:* [B, m, K, V] -> [G, P, K+1]."""
+def _group_weights(logits: Float[Tensor, "B m K V"], batch: TaggerBatch) -> Float[Tensor, "G P K+1"]:
+    """The unnormalised log weights of the counts of copies that several positions share."""
     example, symbol, _ = batch.shared.unbind(1)
     taking_part = batch.positions >= 0
     weights = logits[example[:, None], batch.positions.clamp(min=0), :, symbol[:, None]]
@@ -137,8 +111,10 @@ def _group_weights(logits: Tensor, batch: TaggerBatch) -> Tensor:
     return F.pad(weights, (1, 0))
 
 
-def _hint_log_probability(logits: Tensor, normalisers: Tensor, hints: Tensor) -> Tensor:
-    """Σ log P(z_iv ≥ l) of each example. *Shape:* logits [B, m, K, V], hints [H, 4] -> [B]."""
+def _hint_log_probability(
+    logits: Float[Tensor, "B m K V"], normalisers: Float[Tensor, "B m V"], hints: Int[Tensor, "H 4"]
+) -> Float[Tensor, " B"]:
+    """Σ log P(z_iv ≥ l) of each example."""
     example, position, symbol, copies = hints.unbind(1)
     choices = logits[example, position, :, symbol]  # [H, K]
     enough = torch.arange(1, choices.shape[1] + 1, device=hints.device) >= copies.clamp(max=choices.shape[1])[:, None]

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, final
 
-from permparse.data import Example, data_folder
 from permparse.tasks.base import Metric, Task, exact_match, or_verbatim, unmarked
 from permparse.tasks.clock import on_the_clock
+from permparse.tasks.downloads import data_folder
 from permparse.tasks.funql import VARIADIC, parse, tree_match, widest
 from permparse.tasks.funql_short import leave_out, put_back
-from permparse.tasks.tokenizers import english_tokens
+from permparse.text import Example
+from permparse.text.tokenizers import english_tokens
 
 
 @final

@@ -4,11 +4,11 @@ Concrete tasks are final frozen dataclasses; their fields are the options a user
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from permparse.data import Example, Lexicon, read_tsv
-from permparse.errors import UserError, nearest
+from permparse.base.errors import UserError, nearest
+from permparse.text import Example, Lexicon, canonical, read_tsv
 
 Metric = Callable[[str, str], bool]
 """(predicted output, gold output) → right or wrong. Never raises, whatever the prediction."""
@@ -49,6 +49,10 @@ class Task(ABC):
     def load(self, split: str, folder: Path | None = None) -> list[Example]:
         """All examples of a split, from `folder` if one is named."""
 
+    def available_splits(self, folder: Path | None = None) -> list[str]:
+        """The splits that there are examples of."""
+        return list(self.splits)
+
     def tokenize(self, sentence: str) -> list[str]:
         """Source tokens of a sentence."""
         return sentence.split()
@@ -61,9 +65,13 @@ class Task(ABC):
         """The output that the tokens stand for; on an ill-formed sequence best effort, never an exception."""
         return " ".join(target)
 
+    def canonical(self, tokens: Iterable[str]) -> list[str]:
+        """Tokens as they are compared: in lower case where case does not matter."""
+        return [canonical(token, self.case_insensitive, self.non_copyable) for token in tokens]
+
     def homes(self, target: Sequence[str]) -> list[int | None] | None:
         """For every target token the index of the token whose word it belongs to (None: no such word), if the
-        notation says so: what stage1.hint = "task" goes by."""
+        notation says so: what tagger.hints.kind = "task" goes by."""
         return None
 
     def groups(self, example: Example) -> dict[str, str]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
-from permparse.data import Example, data_folder, is_variable
 from permparse.tasks.base import Metric, Task, exact_match, or_verbatim, unmarked
 from permparse.tasks.cogs_items import fold, homes, unfold
 from permparse.tasks.cogs_structure import structure
+from permparse.tasks.downloads import data_folder
+from permparse.text import Example, is_variable
 
 RELATIONS = frozenset(
     f".{name}" for name in ("agent", "theme", "recipient", "ccomp", "xcomp", "nmod", "in", "on", "beside")

@@ -10,7 +10,7 @@ Left out is what is implied: the predicate and variable that every conjunct repe
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from permparse.data import is_variable
+from permparse.text import is_variable
 
 DEFINITE = "*"
 MODIFIER, INFINITIVE = ".nmod", ".xcomp"

@@ -8,6 +8,8 @@ set asks for, taken from the training data alone.
 from collections.abc import Sequence
 from typing import Literal
 
+from permparse.text import is_variable
+
 Structure = Literal["nested PP", "nested CP", "PP before to", "name behind verb"]
 
 
@@ -31,7 +33,7 @@ def edges(target: Sequence[str], relation: str) -> list[tuple[int, int]]:
     for position, token in enumerate(target):
         if token == relation:
             arguments = [t for t in target[position + 1 : position + 4] if not t.startswith(".")][:2]
-            if len(arguments) == 2 and all(a.isdecimal() for a in arguments):
+            if len(arguments) == 2 and all(map(is_variable, arguments)):
                 found.append((int(arguments[0]), int(arguments[1])))
     return found
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from permparse.data import Example, data_folder
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks.base import Metric, Task, exact_match
+from permparse.tasks.downloads import data_folder
+from permparse.text import Example
 
 PER_LENGTH = 100
 

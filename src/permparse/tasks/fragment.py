@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from permparse.data import Example, is_variable
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks import fragment_grammar as grammar
 from permparse.tasks.base import Metric, Task, exact_match
 from permparse.tasks.fragment_grammar import Clause, Noun, Sampler
+from permparse.text import Example, is_variable
 
 ROLES = frozenset(grammar.ROLES)
 IN_DISTRIBUTION = "in_distribution"

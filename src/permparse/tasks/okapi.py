@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, final
 
-from permparse.data import Example, data_folder
 from permparse.tasks.base import Metric, Task, or_verbatim, unmarked
+from permparse.tasks.downloads import data_folder
 from permparse.tasks.okapi_short import leave_out, put_back
-from permparse.tasks.tokenizers import english_tokens
+from permparse.text import Example
+from permparse.text.tokenizers import english_tokens
 
 CLAUSES = ("GET", "FILTER", "SEARCH", "ORDERBY", "COUNT", "TOP")
 ABOUT = {"calendar": "events", "document": "files", "email": "messages"}

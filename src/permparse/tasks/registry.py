@@ -1,28 +1,27 @@
-"""Tasks by name, with their options checked."""
+"""Tasks by name, with their options checked: ours, one of a user's own module, or one of an installed package."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 
-from permparse.errors import UserError, nearest
-from permparse.tasks.atis import Atis
+from permparse.base.errors import UserError, nearest
+from permparse.base.plugins import find_class, installed_names
 from permparse.tasks.base import Task
-from permparse.tasks.cogs import Cogs
-from permparse.tasks.doubling import Doubling
-from permparse.tasks.fragment import Fragment
-from permparse.tasks.okapi import Okapi
-from permparse.tasks.tsv import Tsv
 
-_TASKS: dict[str, tuple[type[Task], Mapping[str, str]]] = {
-    "doubling": (Doubling, {}),
-    "fragment": (Fragment, {}),
-    "cogs": (Cogs, {}),
-    "atis-iid": (Atis, {"kind": "iid"}),
-    "atis-length": (Atis, {"kind": "length"}),
-    "okapi-calendar": (Okapi, {"domain": "calendar"}),
-    "okapi-document": (Okapi, {"domain": "document"}),
-    "okapi-email": (Okapi, {"domain": "email"}),
-    "tsv": (Tsv, {}),
+ENTRY_POINTS = "permparse.tasks"
+_TASKS: dict[str, tuple[str, Mapping[str, str]]] = {
+    "doubling": ("permparse.tasks.doubling:Doubling", {}),
+    "fragment": ("permparse.tasks.fragment:Fragment", {}),
+    "cogs": ("permparse.tasks.cogs:Cogs", {}),
+    "atis-iid": ("permparse.tasks.atis:Atis", {"kind": "iid"}),
+    "atis-length": ("permparse.tasks.atis:Atis", {"kind": "length"}),
+    "okapi-calendar": ("permparse.tasks.okapi:Okapi", {"domain": "calendar"}),
+    "okapi-document": ("permparse.tasks.okapi:Okapi", {"domain": "document"}),
+    "okapi-email": ("permparse.tasks.okapi:Okapi", {"domain": "email"}),
+    "tsv": ("permparse.tasks.tsv:Tsv", {}),
 }
+"""Class and fixed fields of our own tasks."""
 
 
 @dataclass(frozen=True)
@@ -35,36 +34,36 @@ class Option:
 
 
 def task_names() -> tuple[str, ...]:
-    """All names that `get_task` knows."""
-    return tuple(_TASKS)
+    """The names that `get_task` knows: ours, and those of installed packages."""
+    return (*_TASKS, *installed_names(ENTRY_POINTS))
+
+
+def task_class(name: str) -> type[Task]:
+    """The class of a task: by its name, or by its path, module:Class."""
+    found = find_class(name, {known: path for known, (path, _) in _TASKS.items()}, "task", ENTRY_POINTS)
+    if not issubclass(found, Task):
+        raise UserError(f"the task {name!r}: expected a subclass of permparse.Task, found {found!r}")
+    return found
 
 
 def task_options(name: str) -> tuple[Option, ...]:
-    """The options of a task, in order."""
-    cls, _ = _find(name)
-    return tuple(
-        Option(f.name, None if f.default is MISSING else f.default, f.metadata["help"])
-        for f in fields(cls)  # type: ignore[arg-type]
-        if "help" in f.metadata
-    )
+    """The options of a task, in order: the fields of its dataclass that have a help text."""
+    cls = task_class(name)
+    described: list[Field[object]] = [f for f in fields(cls) if "help" in f.metadata] if is_dataclass(cls) else []
+    return tuple(Option(f.name, None if f.default is MISSING else f.default, f.metadata["help"]) for f in described)
 
 
 def get_task(name: str, **options: object) -> Task:
     """The task of that name with these options; UserError, with the nearest valid name, if there is none."""
-    cls, fixed = _find(name)
+    cls = task_class(name)
     known = {option.name: option for option in task_options(name)}
     checked = {}
     for key, value in options.items():
         if key not in known:
             raise UserError(f"the task {name} has no option {key!r}; {nearest(key, known)}")
         checked[key] = _checked(name, known[key], value)
+    _, fixed = _TASKS.get(name, ("", {}))
     return cls(**fixed, **checked)
-
-
-def _find(name: str) -> tuple[type[Task], Mapping[str, str]]:
-    if name not in _TASKS:
-        raise UserError(f"no task is called {name!r}; {nearest(name, _TASKS)}")
-    return _TASKS[name]
 
 
 def _checked(task: str, option: Option, value: object) -> object:

@@ -1,13 +1,13 @@
-"""A user's own tab-separated files: tokens between blanks, exact match, results by category if any."""
+"""A user's own tab-separated files: tokens between blanks, exact match, results by category if there are any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from permparse.data import Example
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.tasks.base import Metric, Task, exact_match
+from permparse.text import Example
 
 HELD_OUT = 10
 """Without a dev file every tenth training example is held out."""
@@ -36,6 +36,10 @@ class Tsv(Task):
     @property
     def metrics(self) -> Mapping[str, Metric]:
         return {"exact": self._match}
+
+    def available_splits(self, folder: Path | None = None) -> list[str]:
+        """train, dev (a part of train if no file is named) and, if a file is named, test."""
+        return [split for split in self.splits if split != "test" or self.test is not None]
 
     def load(self, split: str, folder: Path | None = None) -> list[Example]:
         """A split by its option, relative to `folder` if one is named; or any file by its path."""

@@ -1,4 +1,4 @@
-"""The record of a run: one JSON object a line in `log.jsonl` and, if asked for, TensorBoard curves."""
+"""The record of a run: one JSON object per line in `log.jsonl` and, if asked for, TensorBoard curves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

@@ -1,4 +1,4 @@
-"""The training loop both stages share: steps, evaluation, checkpoints, and resuming to the very same weights.
+"""The training loop all stages share: steps, evaluation, checkpoints, and resuming to the very same weights.
 
 Every source of chance is a function of the seed and the step, so a checkpoint holds weights, moments and a
 position, no generator.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import time
-from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,52 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
+from permparse.base.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
+from permparse.parsers.stage import Scores, Stage
 from permparse.training.log import RunLog
 from permparse.training.progress import Progress
-from permparse.training.recipe import Optimisation
-from permparse.training.schedule import learning_rate
-from permparse.training.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
+from permparse.training.schedule import rate_share
 
 KIND = "training state"
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """What one batch gave: the loss to descend (a scalar), and how many of its decisions were right."""
-
-    loss: Tensor
-    examples: int
-    right: float = 0.0
-    decisions: float = 0.0
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The outcome of an evaluation during training: ``main`` (higher is better) selects the epoch,
-    ``named`` is logged."""
-
-    main: float
-    named: dict[str, float]
-
-
-class Stage(ABC):
-    """What the loop needs to know of a stage."""
-
-    name: str
-    model: nn.Module
-
-    @abstractmethod
-    def batches(self, epoch: int) -> list[np.ndarray]:
-        """The batches of an epoch as arrays of example numbers: a function of the epoch alone."""
-
-    @abstractmethod
-    def step(self, batch: np.ndarray, epoch: int) -> StepResult:
-        """The loss of a batch, with the model in training mode."""
-
-    @abstractmethod
-    def evaluate(self) -> Scores:
-        """Score the current weights, with the model in evaluation mode."""
+CHECKPOINT_SECONDS = 60.0
+"""The state is saved at least this often, and after every epoch."""
+GRADIENT_NORM = 3.0
+"""Gradients are scaled down to this norm."""
+CURVE_STEPS = 20
+"""Steps between points of a curve."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +53,14 @@ class Position:
 class Trainer:
     """Trains one stage from wherever its checkpoint folder says it stands."""
 
-    def __init__(
-        self, stage: Stage, settings: Optimisation, seed: int, folder: Path | None, log: RunLog, every: float
-    ) -> None:
-        self.stage, self.settings, self.seed, self.log = stage, settings, seed, log
-        self._folder, self._checkpoint_seconds = folder, every
+    def __init__(self, stage: Stage, seed: int, folder: Path | None, log: RunLog) -> None:
+        self.stage, self.settings, self.seed, self.log = stage, stage.training, seed, log
+        self._folder = folder
         self.position = Position()
         self._parameters = dict(stage.model.named_parameters())
-        self._optimiser = torch.optim.AdamW(
-            self._parameters.values(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
-        )
+        self._device = next(iter(self._parameters.values())).device
+        groups = [{"params": list(of.parameters.values()), "highest": of.lr} for of in stage.parameter_groups()]
+        self._optimiser = torch.optim.AdamW(groups, lr=self.settings.lr, weight_decay=0.0, fused=True)
         self._average: dict[str, Tensor] | None = None
         self._best: dict[str, Tensor] | None = None
         if folder is not None and is_saved(folder):
@@ -106,15 +71,15 @@ class Trainer:
         settings, position = self.settings, self.position
         started, saved = time.monotonic() - position.seconds, time.monotonic()
         steps = settings.epochs * len(self.stage.batches(0))
-        progress.start(f"{self.stage.name}", settings.epochs, steps, position.step)
+        progress.start(self.stage.name, settings.epochs, steps, position.step)
         while not self.position.done and self.position.epoch < settings.epochs:
             batches = self.stage.batches(self.position.epoch)
             while self.position.batch < len(batches):
                 self._step(batches[self.position.batch], steps)
                 now = time.monotonic()
                 self.position = replace(self.position, seconds=now - started)
-                progress.update(self.position, len(batches))
-                if now - saved > self._checkpoint_seconds:
+                progress.update(self.position)
+                if now - saved > CHECKPOINT_SECONDS:
                     self.save()
                     saved = time.monotonic()
             self._end_epoch(progress, time.monotonic() - started)
@@ -158,12 +123,15 @@ class Trainer:
         load_weights(self.stage.model, unpack(files["model.safetensors"]), str(folder))
         for key_and_name, tensor in unpack(files["optimiser.safetensors"]).items():
             key, _, name = key_and_name.partition("/")
-            self._optimiser.state[self._parameters[name]][key] = tensor
+            self._optimiser.state[self._parameters[name]][key] = tensor.to(self._device)
         if "average.safetensors" in files:
-            self._average = unpack(files["average.safetensors"])
+            self._average = self._unpacked(files["average.safetensors"])
         if "best.safetensors" in files:
-            self._best = unpack(files["best.safetensors"])
+            self._best = self._unpacked(files["best.safetensors"])
         self.log.write("resumed", stage=self.stage.name, epoch=self.position.epoch, step=self.position.step)
+
+    def _unpacked(self, content: bytes) -> dict[str, Tensor]:
+        return {name: tensor.to(self._device) for name, tensor in unpack(content).items()}
 
     def _step(self, batch: np.ndarray, steps: int) -> None:
         position, settings, model = self.position, self.settings, self.stage.model
@@ -178,9 +146,9 @@ class Trainer:
             )
         self._optimiser.zero_grad(set_to_none=True)
         result.loss.backward()
-        nn.utils.clip_grad_norm_(self._parameters.values(), settings.gradient_norm)
+        nn.utils.clip_grad_norm_(self._parameters.values(), GRADIENT_NORM)
         for group in self._optimiser.param_groups:
-            group["lr"] = learning_rate(settings, position.step, steps)
+            group["lr"] = group["highest"] * rate_share(settings.schedule, position.step, steps)
         self._optimiser.step()
         self._update_average()
         self.position = replace(
@@ -192,9 +160,9 @@ class Trainer:
             right=position.right + result.right,
             decisions=position.decisions + result.decisions,
         )
-        if position.step % 20 == 0:
+        if position.step % CURVE_STEPS == 0:
             self.log.curve(f"{self.stage.name}/loss", loss, position.step)
-            self.log.curve(f"{self.stage.name}/learning rate", group["lr"], position.step)
+            self.log.curve(f"{self.stage.name}/learning rate", self._optimiser.param_groups[0]["lr"], position.step)
 
     @torch.no_grad()
     def _update_average(self) -> None:

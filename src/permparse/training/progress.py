@@ -1,5 +1,4 @@
-"""The progress bar: loss, accuracy, examples a second and time left; silent when nobody watches a
-terminal."""
+"""The progress bar: loss, accuracy, examples per second and time left; silent when nobody watches a terminal."""
 
 from __future__ import annotations
 
@@ -8,19 +7,34 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from permparse.console import err, note
+from permparse.base.console import err, note
 
 if TYPE_CHECKING:
-    from permparse.training.loop import Position, Scores
+    from permparse.parsers.stage import Scores
+    from permparse.training.loop import Position
+
+
+class Speed:
+    """Examples per second in the current epoch, evaluations and checkpoints between epochs aside."""
+
+    def __init__(self) -> None:
+        self._epoch = -1
+        self._examples, self._seconds = 0, 0.0
+
+    def update(self, epoch: int, examples: int, seconds: float) -> float:
+        """The speed, given how many examples of the epoch are done and the seconds of training so far."""
+        if epoch != self._epoch:
+            self._epoch, self._examples, self._seconds = epoch, examples, seconds
+        return (examples - self._examples) / max(1e-9, seconds - self._seconds)
 
 
 class Progress:
-    """One bar a stage and one line an epoch; ``quiet`` shows neither."""
+    """One bar per stage and one line per epoch; ``quiet`` shows neither."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
         self._bar: Bar | None = None
-        self._seen = (0, 0.0)
+        self._speed = Speed()
 
     def start(self, stage: str, epochs: int, steps: int, done: int) -> None:
         if self._quiet or not err.is_terminal:
@@ -33,22 +47,21 @@ class Progress:
             console=err,
             transient=True,
         )
-        self._epochs = epochs
-        self._stage = stage
+        self._epochs, self._stage, self._speed = epochs, stage, Speed()
         self._bar.add_task(stage, total=steps, completed=done, status="")
         self._bar.start()
 
-    def update(self, position: Position, batches: int) -> None:
+    def update(self, position: Position) -> None:
         if self._bar is None:
             return
         accuracy = f"acc {position.right / position.decisions:6.1%}  " if position.decisions else ""
         loss = position.loss_sum / max(1, position.examples)
-        speed = self._speed(position)
+        speed = self._speed.update(position.epoch, position.examples, position.seconds)
         self._bar.update(
             self._bar.task_ids[0],
             completed=position.step,
             description=f"{self._stage} {position.epoch + 1}/{self._epochs}",
-            status=f"loss {loss:8.4f}  {accuracy}{speed:5.0f} ex/s",
+            status=f"loss {loss:8.4f}  {accuracy}{speed:5.0f} examples/s",
         )
 
     def note(self, text: str) -> None:
@@ -78,11 +91,3 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-    def _speed(self, position: Position) -> float:
-        """Examples a second in this epoch so far."""
-        examples, seconds = self._seen
-        if position.examples < examples or not seconds:
-            self._seen = examples, seconds = position.examples, position.seconds
-            return 0.0
-        return (position.examples - examples) / max(1e-9, position.seconds - seconds)

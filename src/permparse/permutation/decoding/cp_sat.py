@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from permparse.errors import UserError
+from permparse.base.errors import UserError
 from permparse.permutation.decoding.instance import Floats, Integers
 
 RESOLUTION = 2**30

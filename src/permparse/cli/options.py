@@ -1,0 +1,32 @@
+"""Options that several commands have, under one name each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from permparse.base.settings import read_pair
+
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")]
+TaskOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="Option of the task (`permparse tasks NAME` lists them); may be repeated.",
+    ),
+]
+Model = Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")]
+
+
+def read_options(pairs: list[str] | None) -> dict[str, Any]:
+    """What --option says."""
+    return dict(read_pair(pair, "train=mine.tsv", "--option") for pair in pairs or [])
+
+
+def as_overrides(pairs: list[str] | None, data: Path | None) -> list[str]:
+    """--option and --data as changes of a recipe."""
+    overrides = [f"data.options.{pair}" for pair in pairs or [] if read_options([pair])]
+    return overrides if data is None else [*overrides, f"data.folder={str(data.absolute())!r}"]

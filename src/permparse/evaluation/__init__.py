@@ -1,0 +1,1 @@
+"""How good a parser is, by group, and where it errs."""

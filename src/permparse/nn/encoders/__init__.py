@@ -1,0 +1,15 @@
+"""Encoders: from sentences to states that know their context, by kind."""
+
+from permparse.nn.encoders.base import AnyEncoder, Encoder, EncoderSettings, InputSizes, build_encoder, encoder_class
+from permparse.nn.encoders.words import WordEncoder, WordEncoderSettings
+
+__all__ = [
+    "AnyEncoder",
+    "Encoder",
+    "EncoderSettings",
+    "InputSizes",
+    "WordEncoder",
+    "WordEncoderSettings",
+    "build_encoder",
+    "encoder_class",
+]

@@ -1,0 +1,203 @@
+"""The parser a user touches: `Parser.load(path)`, `.parse(sentence)`, `.save(path)`; and what training asks of it.
+
+>>> parser = Parser.load("runs/fragment")        # doctest: +SKIP
+>>> parser.parse("a cat saw a dog").output       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self, overload
+
+import torch
+from torch import nn
+
+from permparse.base.errors import UserError, nearest
+from permparse.base.settings import as_toml
+from permparse.base.storage import is_saved, load_folder, save_folder
+from permparse.parsers.parse import Parse
+from permparse.parsers.recipe import Recipe, read_recipe
+from permparse.parsers.registry import parser_class
+from permparse.parsers.stage import Stage
+from permparse.tasks import Task, get_task
+from permparse.text import Example, clean_sentence
+
+KIND = "parser"
+FOLDER = "parser"
+RECIPE_FILE = "recipe.toml"
+
+
+@dataclass(frozen=True)
+class Splits:
+    """What a training sees: the examples to learn from, and those that select an epoch."""
+
+    train: Sequence[Example]
+    validation: Sequence[Example]
+
+
+class Parser(ABC):
+    """A parser: what it is made from, the stages that train it, parsing, and the files it is saved as.
+
+    To add one, subclass it with a `recipe_class` of its own; a recipe names it by `parser = "module:Class"`.
+    """
+
+    recipe_class: ClassVar[type[Recipe]] = Recipe
+    error_kinds: ClassVar[tuple[str, ...]] = ("tokens", "order")
+    """What `error_kind` answers."""
+
+    def __init__(self, recipe: Recipe, task: Task) -> None:
+        self.recipe, self.task = recipe, task
+
+    # What a parser has to say for itself
+
+    @classmethod
+    @abstractmethod
+    def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
+        """An untrained parser, with the words and tokens of the training examples; its weights follow from the seed."""
+
+    @property
+    @abstractmethod
+    def networks(self) -> dict[str, nn.Module]:
+        """The network of every stage, by the name of the stage, in the order of training."""
+
+    @abstractmethod
+    def stages(self, splits: Splits) -> Iterator[Stage]:
+        """What has to be trained, one after the other: a stage is made when those before it are trained."""
+
+    @abstractmethod
+    def parse_words(
+        self,
+        sources: Sequence[Sequence[str]],
+        sentences: Sequence[str] | None = None,
+        n_best: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Parse]:
+        """Parse sentences that are already split into words; ``progress`` is told how many are done."""
+
+    @abstractmethod
+    def files(self) -> dict[str, bytes]:
+        """The files that a saved parser consists of, the recipe aside."""
+
+    @classmethod
+    @abstractmethod
+    def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
+        """The inverse of `files`; a UserError that begins with ``where`` if they are no such files."""
+
+    # What it may say
+
+    def initialise(self, new_stages: Collection[str]) -> list[str]:
+        """Give the networks of these stages, which have not begun to train, the vectors or weights that their settings
+        name; lines that say what was found."""
+        return []
+
+    def calibrate(self, examples: Sequence[Example]) -> None:
+        """Learn from held-out examples how confident to be."""
+        return
+
+    def describe(self) -> str:
+        """What it knows, in a few words: 57 words, 40 symbols."""
+        return ""
+
+    def error_kind(self, example: Example, parse: Parse) -> str:
+        """Why the output of an example is wrong: one of `error_kinds`."""
+        found, gold = self.task.canonical(parse.tokens), self.task.canonical(example.target)
+        return "order" if Counter(found) == Counter(gold) else "tokens"
+
+    # What all parsers share
+
+    def __repr__(self) -> str:
+        sizes = " + ".join(f"{parameters(network):,}" for network in self.networks.values())
+        known = f", {self.describe()}" if self.describe() else ""
+        return f"<{type(self).__name__} of {self.task.name}{known}, {sizes} parameters, on {self.recipe.device}>"
+
+    @classmethod
+    def load(cls, path: str | Path, task: Task | None = None, **changes: object) -> Parser:
+        """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused in words.
+
+        ``task`` takes the place of the one that the recipe names; ``changes`` those of settings that matter to parsing
+        alone, such as ``candidates=1`` or ``device="cuda"``.
+        """
+        folder = Path(path)
+        if not is_saved(folder) and is_saved(folder / FOLDER):
+            folder = folder / FOLDER
+        elif (folder / RECIPE_FILE).is_file():
+            raise UserError(f"{folder}: this training has not finished; permparse train --resume --output {folder}")
+        files = load_folder(folder, KIND)
+        try:
+            text = files[RECIPE_FILE].decode()
+            recipe = _changed(text, f"{folder}: recipe", changes)
+            chosen = task or get_task(recipe.task, **recipe.data.options)
+            return parser_class(recipe.parser).from_files(recipe, chosen, files, str(folder))
+        except KeyError as error:
+            raise UserError(f"{folder}: {error.args[0]} is missing from this parser") from error
+
+    def save(self, path: str | Path) -> None:
+        """Save the parser as a folder of TOML, JSON and safetensors, replacing an earlier one all at once."""
+        save_folder(Path(path), KIND, {RECIPE_FILE: self.recipe.to_toml().encode(), **self.files()})
+
+    @overload
+    def parse(self, sentence: str, n_best: int = 1) -> Parse: ...
+    @overload
+    def parse(self, sentence: list[str], n_best: int = 1) -> list[Parse]: ...
+    def parse(self, sentence: str | list[str], n_best: int = 1) -> Parse | list[Parse]:
+        """Parse one sentence, or a list of them in batches; ``n_best`` > 1 adds alternatives.
+
+        An empty sentence, or one with control characters, is a UserError; `parse_each` answers for each by itself.
+        """
+        answers = self.parse_each([sentence] if isinstance(sentence, str) else sentence, n_best)
+        for number, answer in enumerate(answers, 1):
+            if isinstance(answer, UserError):
+                raise answer if isinstance(sentence, str) else UserError(f"sentence {number}: {answer}")
+        parses = [answer for answer in answers if isinstance(answer, Parse)]
+        return parses[0] if isinstance(sentence, str) else parses
+
+    def parse_each(self, sentences: Sequence[str], n_best: int = 1) -> list[Parse | UserError]:
+        """Parse sentences in batches; one that cannot be parsed gets a UserError in its place, all others a parse."""
+        if isinstance(sentences, (str, bytes)) or not isinstance(sentences, Sequence):
+            raise UserError(f"expected a sentence or a list of sentences, got {type(sentences).__name__}")
+        answers: list[Parse | UserError | None] = []
+        texts: list[str] = []
+        for sentence in sentences:
+            try:
+                texts.append(_checked(sentence))
+                answers.append(None)
+            except UserError as error:
+                answers.append(error)
+        parses = iter(self.parse_words([self.task.tokenize(text) for text in texts], texts, n_best))
+        return [next(parses) if answer is None else answer for answer in answers]
+
+
+def device_of(recipe: Recipe) -> torch.device:
+    """The device that the recipe names; UserError if there is none."""
+    try:
+        device = torch.device(recipe.device)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"device = {recipe.device!r}: not available here ({reason}); try device = 'cpu'") from error
+    return device
+
+
+def parameters(network: nn.Module) -> int:
+    """How many parameters a network has."""
+    return sum(p.numel() for p in network.parameters())
+
+
+def _checked(sentence: object) -> str:
+    if not isinstance(sentence, str):
+        raise UserError(f"expected a sentence as text, got {type(sentence).__name__}: {sentence!r}")
+    return clean_sentence(sentence)
+
+
+def _changed(text: str, where: str, changes: Mapping[str, object]) -> Recipe:
+    """The recipe of a trained parser with settings that matter to parsing alone changed."""
+    wanted = {key: value for key, value in changes.items() if value is not None}
+    possible = ("device", *read_recipe(text, where, trained=True).parse_settings)
+    for key in wanted:
+        if key not in possible:
+            raise UserError(f"{key} cannot be changed when a parser is loaded; {nearest(key, possible)}")
+    return read_recipe(text, where, [f"{key}={as_toml(value)}" for key, value in wanted.items()], trained=True)

@@ -1,0 +1,205 @@
+"""Between words and numbers: vocabularies and lexicon built from the training data, used alike in training and parsing.
+
+The one place where words become ids, target tokens become symbols, and multisets become tokens again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from permparse.multiset import CanonicalMultiset, canonical_multiset
+from permparse.nn import InputSizes, Sentence
+from permparse.nn.batches import Copies as NumberedCopies
+from permparse.parsers.recipe import Data
+from permparse.tasks import Task, build_lexicon
+from permparse.text import LEX, SPECIAL_SYMBOLS, VAR, Copies, Example, Lexicon, Producers, Trigrams, Vocabulary
+
+WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
+END = "<end>"
+LEX_ID, VAR_ID = SPECIAL_SYMBOLS.index(LEX), SPECIAL_SYMBOLS.index(VAR)
+NAME = "<name>"
+"""The word that stands for all names where they share an entry."""
+Shape = Literal["none", "word", "name", "number", "sign"]
+SHAPES: tuple[Shape, ...] = ("none", "word", "name", "number", "sign")
+
+
+@dataclass(frozen=True)
+class EncodedSentence(Sentence):
+    """A sentence as the networks see it, and what the lexicon makes of each position.
+
+    Positions are the words and, where the task wants one, an end token.
+    """
+
+    lexical: tuple[str | None, ...] = ()
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """The word at every position."""
+        return self.words + (END,) * (len(self) - len(self.words))
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The vocabularies, the lexicon and the task they belong to."""
+
+    task: Task
+    words: Vocabulary
+    symbols: Vocabulary
+    lexicon: Lexicon
+    lowercase: bool
+    seen_in_lower_case: frozenset[str]
+    trigrams: Trigrams
+    """What the training outputs look like, as patterns."""
+    share_names: bool = False
+
+    @classmethod
+    def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
+        """Learn vocabularies and lexicon from training examples."""
+        lexicon = build_lexicon(data.lexicon, task, examples)
+        lower = frozenset(word for example in examples for word in example.source if word == word.lower())
+        looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
+        words = Vocabulary.build(
+            ([_entry(word, data.lowercase, data.share_names, lower) for word in e.source] for e in examples),
+            WORD_SPECIALS,
+            data.min_count,
+        )
+        patterns = [
+            _pattern(map(lexicon.canonical, e.target), [looked_up[word] for word in e.source], task.variables)
+            for e in examples
+        ]
+        # What neither the lexicon nor a variable can produce needs a symbol of its own.
+        symbols, trigrams = Vocabulary.build(patterns, SPECIAL_SYMBOLS), Trigrams.count(patterns)
+        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names)
+
+    @property
+    def sizes(self) -> InputSizes:
+        """What an encoder has to know of the words."""
+        return InputSizes(len(self.words), (len(SHAPES),))
+
+    def encode(self, source: Sequence[str]) -> EncodedSentence:
+        """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
+        entries = [_entry(word, self.lowercase, self.share_names, self.seen_in_lower_case) for word in source]
+        ids = self.words.ids(entries)
+        shapes = [SHAPES.index(_shape(word, self.seen_in_lower_case)) for word in source]
+        lexical = [self.lexicon.lookup(word) for word in source]
+        if self.task.end_token:
+            ids, shapes, lexical = [*ids, self.words.id(END)], [*shapes, SHAPES.index("none")], [*lexical, None]
+        return EncodedSentence(
+            tuple(source),
+            np.array(ids, dtype=np.int64),
+            np.array(shapes, dtype=np.int64).reshape(-1, 1),
+            tuple(lexical),
+        )
+
+    @cached_property
+    def ordinary_symbols(self) -> frozenset[str]:
+        """The output tokens that have a symbol of their own."""
+        return frozenset(self.symbols.tokens[len(SPECIAL_SYMBOLS) :])
+
+    def producers(self, sentence: EncodedSentence) -> Producers:
+        """Who can produce which token of an output of the sentence."""
+        return Producers(sentence.lexical, self.ordinary_symbols, self.task.variables)
+
+    def numbered(self, copies: Iterable[Copies]) -> list[NumberedCopies]:
+        """Copies with the ids of their symbols."""
+        return [(self.symbols.id(symbol), count, positions) for symbol, count, positions in copies]
+
+    def canonical(self, target: Iterable[str]) -> list[str]:
+        """Target tokens as the model sees them."""
+        return [self.lexicon.canonical(token) for token in target]
+
+    def pattern(self, tokens: Iterable[str], sentence: EncodedSentence) -> list[str]:
+        """Canonical tokens of an output of the sentence, with all that words and variables stand for made alike: its
+        structure."""
+        return _pattern(tokens, sentence.lexical[: len(sentence.words)], self.task.variables)
+
+    def multiset(self, counts: np.ndarray, sentence: EncodedSentence) -> CanonicalMultiset:
+        """The tokens of predicted counts [m, V], without those that nothing stands behind: L of a word it does not
+        know, or a variable in a task that has none."""
+        kept = np.array(counts)
+        kept[[token is None for token in sentence.lexical], LEX_ID] = 0
+        if not self.task.variables:
+            kept[:, VAR_ID] = 0
+        return canonical_multiset(kept)
+
+    def multiset_of(self, multisets: Sequence[Sequence[str]], sentence: EncodedSentence) -> CanonicalMultiset:
+        """The multiset whose canonical tokens at every position are these: the inverse of `tokens`."""
+        producers = self.producers(sentence)
+        counts = np.zeros((len(sentence), len(self.symbols)), dtype=np.int64)
+        for position, tokens in enumerate(multisets):
+            for token in tokens:
+                counts[position, self.symbols.id(producers.symbol(token))] += 1
+        return canonical_multiset(counts)
+
+    def tokens(self, multiset: CanonicalMultiset, sentence: EncodedSentence) -> list[str]:
+        """The canonical tokens of a multiset, in canonical order: L(x_i) for LEX, the number i for VAR."""
+        tokens = []
+        for symbol, i in zip(multiset.symbols.tolist(), multiset.source_index.tolist(), strict=True):
+            lexical = sentence.lexical[i]
+            if symbol == LEX_ID:
+                assert lexical is not None, f"position {i}: the lexicon has no token to copy"
+                tokens.append(lexical)
+            else:
+                tokens.append(str(i) if symbol == VAR_ID else self.symbols.token(symbol))
+        return tokens
+
+    def surface(self, tokens: Sequence[str], source_index: Sequence[int], sentence: EncodedSentence) -> list[str]:
+        """Canonical tokens as they are printed; a token copied from a word keeps that word's spelling if it is new."""
+        words = [sentence.words[i] if i < len(sentence.words) else None for i in source_index]
+        return [self.lexicon.surface(token, word) for token, word in zip(tokens, words, strict=True)]
+
+    def to_json(self) -> str:
+        state = {
+            "words": self.words.to_list(),
+            "symbols": self.symbols.to_list(),
+            "lexicon": self.lexicon.to_json(),
+            "lowercase": self.lowercase,
+            "seen_in_lower_case": sorted(self.seen_in_lower_case),
+            "trigrams": self.trigrams.to_json(),
+            "share_names": self.share_names,
+        }
+        return json.dumps(state, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, task: Task) -> Codec:
+        state = json.loads(text)
+        return cls(
+            task,
+            Vocabulary.from_list(state["words"], specials=WORD_SPECIALS),
+            Vocabulary.from_list(state["symbols"], specials=SPECIAL_SYMBOLS),
+            Lexicon.from_json(state["lexicon"]),
+            bool(state["lowercase"]),
+            frozenset(state["seen_in_lower_case"]),
+            Trigrams.from_json(state["trigrams"]),
+            bool(state["share_names"]),
+        )
+
+
+def _shape(word: str, seen_in_lower_case: frozenset[str]) -> Shape:
+    """A class that unknown words share with known ones: a capital counts only if the word is never written small."""
+    if any(c.isdigit() for c in word):
+        return "number"
+    if not any(c.isalpha() for c in word):
+        return "sign"
+    if word[0].isupper() and word.lower() not in seen_in_lower_case:
+        return "name"
+    return "word"
+
+
+def _entry(word: str, lowercase: bool, share_names: bool, seen_in_lower_case: frozenset[str]) -> str:
+    """What a word is looked up by in the vocabulary."""
+    if share_names and _shape(word, seen_in_lower_case) == "name":
+        return NAME
+    return word.lower() if lowercase else word
+
+
+def _pattern(tokens: Iterable[str], lexical: Sequence[str | None], variables: bool) -> list[str]:
+    """Canonical tokens, but VAR for variables and LEX for what the lexicon makes of a word of the sentence."""
+    producers = Producers(lexical, (), variables)
+    return [producers.symbol(token) for token in tokens]

@@ -1,0 +1,91 @@
+"""Alignment hints for tagging: which word probably contributes a token (the paper's IBM-1 initialisation, or anchors).
+
+Without a hint a token settles on whatever word makes the totals come out, a full stop for instance, and ordering
+suffers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from permparse.base.errors import UserError
+from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
+from permparse.parsers.multiset_permutation.recipe import Hints
+from permparse.text import SPECIAL_SYMBOLS, Copies, align, is_variable
+
+
+def alignment_hints(
+    codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]], settings: Hints
+) -> list[list[Copies]]:
+    """Hints for the tokens that any word could produce; lexicon and variables leave nothing to guess."""
+    kind = settings.kind
+    if kind == "none" or not settings.weight or not settings.epochs:
+        return [[] for _ in sentences]
+    if kind == "ibm1":
+        return _aligned(codec, sentences, targets, settings.threshold)
+    if kind == "task":
+        return _attributed(codec, sentences, targets, lambda s, t: codec.producers(s).attributed(t, _homes(codec, t)))
+    adjacent = kind == "value"
+    anchored = _attributed(codec, sentences, targets, lambda s, t: codec.producers(s).anchored(t, adjacent))
+    if kind == "anchor":
+        return anchored
+    aligned = _aligned(codec, sentences, targets, settings.threshold)
+    return [
+        [*first, *(hint for hint in second if hint.symbol not in {h.symbol for h in first})]
+        for first, second in zip(anchored, aligned, strict=True)
+    ]
+
+
+def _attributed(
+    codec: Codec,
+    sentences: Sequence[EncodedSentence],
+    targets: Sequence[Sequence[str]],
+    attribute: Callable[[EncodedSentence, Sequence[str]], list[Copies]],
+) -> list[list[Copies]]:
+    """What a rule says about each example, by position and symbol."""
+    return [
+        sorted(attribute(sentence, target), key=lambda hint: (hint.positions, codec.symbols.id(hint.symbol)))
+        for sentence, target in zip(sentences, targets, strict=True)
+    ]
+
+
+def _homes(codec: Codec, target: Sequence[str]) -> list[int | None]:
+    """For every token the one whose word it belongs to, as the task says."""
+    homes = codec.task.homes(target)
+    if homes is None:
+        name = codec.task.name
+        raise UserError(f'the task {name} does not say where its tokens belong; try tagger.hints.kind = "ibm1"')
+    return homes
+
+
+def _aligned(
+    codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]], threshold: float
+) -> list[list[Copies]]:
+    """The links of an IBM-1 aligner, and what every output contains at the end token."""
+    # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
+    tokens = [[t for t in target if not (codec.task.variables and is_variable(t))] for target in targets]
+    words = [[codec.words.token(i) for i in sentence.ids[: len(sentence.words)].tolist()] for sentence in sentences]
+    links = align(words, tokens, threshold=threshold, null_links=codec.task.end_token)
+    everywhere = _in_every(tokens) if codec.task.end_token else {}
+    return [
+        [link for link in of if link.symbol not in everywhere and link.symbol in free]
+        + [Copies(token, count, (len(sentence.words),)) for token, count in everywhere.items() if token in free]
+        for of, sentence, free in zip(links, sentences, _free(codec, sentences, targets), strict=True)
+    ]
+
+
+def _free(codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]]) -> list[frozenset[str]]:
+    """The tokens of each target that any word could produce."""
+    return [
+        frozenset(c.symbol for c in codec.producers(sentence).target(target).copies) - set(SPECIAL_SYMBOLS)
+        for sentence, target in zip(sentences, targets, strict=True)
+    ]
+
+
+def _in_every(targets: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The tokens of all outputs, with the copies that each has at least: no word in particular produces them, so they
+    belong to the end token."""
+    counted = [Counter(target) for target in targets]
+    common = set.intersection(*(set(c) for c in counted)) if counted else set()
+    return {token: min(c[token] for c in counted) for token in sorted(common)}

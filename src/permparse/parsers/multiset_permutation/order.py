@@ -1,0 +1,147 @@
+"""Ordering: the best path through the tokens of a multiset, by search on the true score or the paper's rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from permparse.base.batching import sorted_batches
+from permparse.base.threads import one_thread
+from permparse.multiset import CanonicalMultiset
+from permparse.nn import JumpScorer, Sentence, saturated, scorer_batch
+from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe, OrderTraining
+from permparse.parsers.multiset_permutation.tag import Tagged
+from permparse.permutation import BregmanSolver, JumpProblem, Temperature
+from permparse.permutation.decoding import Decoded, decode, k_best
+
+BATCH = 64
+SEARCH_EFFORT = 300
+LARGE = 300
+"""Up to this many tokens the search for the best order takes full effort, then less as their square grows."""
+TRAINING_TOLERANCE, TRAINING_SWEEPS = 1e-3, 150
+"""How exactly the relaxed problem is solved in training: more costs time and changes little."""
+ROUNDING_TOLERANCE, ROUNDING_SWEEPS = 1e-6, 3000
+"""How exactly the paper solves it before it rounds the solution."""
+SCORE_LIMIT = 50.0
+"""Scores beyond make the solver leave its fast arithmetic."""
+
+OrderDecoder = Callable[[JumpProblem], list[Decoded]]
+"""How scores become an order, for each example of a batch."""
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The best order found for a multiset: ``order[j]`` is the token at output position j.
+
+    ``log_prob`` sums the log probability of each jump among its alternatives (0 is certain), ``weakest`` is the least
+    of them.
+    """
+
+    order: list[int]
+    score: float
+    proven_optimal: bool
+    log_prob: float
+    weakest: float
+
+
+EMPTY = Ordered([], 0.0, True, 0.0, 0.0)
+"""The order of no tokens."""
+
+
+@torch.no_grad()
+def order(
+    scorer: JumpScorer, sentences: Sequence[Sentence], tagged: Sequence[Tagged], decoder: OrderDecoder
+) -> list[Ordered]:
+    """The order that the decoder gives every multiset, in batches of similar size."""
+    scorer.eval()
+    results = [EMPTY] * len(sentences)
+    filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
+    for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH):
+        chosen = [filled[i] for i in batch]
+        with one_thread():
+            problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
+        found = decoder(problem)
+        with one_thread():
+            for b, (i, decoded) in enumerate(zip(chosen, found, strict=True)):
+                results[i] = with_log_prob(problem, b, decoded)
+    return results
+
+
+@torch.no_grad()
+def n_best_orders(
+    scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, n: int
+) -> list[Ordered]:
+    """The order that the decoder gives, and the best ones beside it."""
+    if not len(tagged.multiset):
+        return [EMPTY]
+    with one_thread():
+        problem = jump_problem(scorer, [sentence], [tagged.multiset])
+    orders = k_best(problem, n)[0]
+    if decoder is not search_orders:
+        first = decoder(problem)[0]
+        orders = [first, *(d for d in orders if list(d.order) != list(first.order))][:n]
+    return [with_log_prob(problem, 0, d) for d in orders]
+
+
+def jump_problem(
+    scorer: JumpScorer, sentences: Sequence[Sentence], multisets: Sequence[CanonicalMultiset]
+) -> JumpProblem:
+    """The scores of all jumps between the tokens of each multiset."""
+    problem: JumpProblem = scorer(scorer_batch(sentences, multisets).to(scorer.device))
+    return problem
+
+
+def search_orders(problem: JumpProblem) -> list[Decoded]:
+    """The order of the best path score that a search finds."""
+    effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
+    return decode(problem, nodes=effort, kicks=effort)
+
+
+def order_decoder(recipe: MultisetPermutationRecipe) -> OrderDecoder:
+    """The decoder that the recipe names; "hungarian" rounds U* of the very problem that the loss is made of."""
+    if recipe.decoder == "search":
+        return search_orders
+    exact = replace(training_solver(recipe.scorer.training), tolerance=ROUNDING_TOLERANCE, max_sweeps=ROUNDING_SWEEPS)
+
+    def round_orders(problem: JumpProblem) -> list[Decoded]:
+        relaxed = limited(problem, smooth=recipe.scorer.normalise)
+        return decode(problem, "hungarian", log_u=exact.solve(relaxed).log_u)
+
+    return round_orders
+
+
+def training_solver(settings: OrderTraining) -> BregmanSolver:
+    """The solver of the training loss."""
+    return BregmanSolver(Temperature(1.0, settings.temperature_power), TRAINING_TOLERANCE, TRAINING_SWEEPS)
+
+
+def limited(problem: JumpProblem, smooth: bool) -> JumpProblem:
+    """The problem with its scores within ±SCORE_LIMIT: saturating, the same where it matters, or else clipped."""
+    scores = problem.start, problem.jump, problem.end
+    start, jump, end = (saturated(x, SCORE_LIMIT) if smooth else x.clamp(-SCORE_LIMIT, SCORE_LIMIT) for x in scores)
+    return replace(problem, start=start, jump=jump, end=end)
+
+
+def with_log_prob(problem: JumpProblem, example: int, decoded: Decoded) -> Ordered:
+    """A decoded order of an example, and how probable its jumps are."""
+    steps = jump_log_probs(problem, example, decoded.order)
+    total, weakest = (float(steps.sum()), float(steps.min())) if len(steps) else (0.0, 0.0)
+    return Ordered(list(decoded.order), float(decoded.score), bool(decoded.proven_optimal), total, weakest)
+
+
+def jump_log_probs(problem: JumpProblem, example: int, order: Sequence[int]) -> torch.Tensor:
+    """log softmax of the start, the jumps and the end along an order, each among its alternatives. *Shape:* [n + 1], or
+    [0] for no tokens."""
+    n = len(order)
+    if n == 0:
+        return problem.start.new_zeros(0)
+    jump = problem.jump[example, :n, :n].detach().double().clone()
+    jump.fill_diagonal_(-torch.inf)
+    first, last = order[0], order[-1]
+    parts = [problem.start[example, :n].double().log_softmax(0)[first][None]]
+    if n > 1:
+        parts.append(jump.log_softmax(1)[list(order[:-1]), list(order[1:])])
+    parts.append(problem.end[example, :n].double().log_softmax(0)[last][None])
+    return torch.cat(parts)

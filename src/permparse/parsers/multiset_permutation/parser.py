@@ -1,0 +1,217 @@
+"""The parser of the paper: a tagger, a jump scorer, and the words and tokens they know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import ClassVar, Self
+
+import torch
+from torch import nn
+
+from permparse.base.storage import load_weights, pack, unpack
+from permparse.nn import JumpScorer, MultisetTagger
+from permparse.parsers.base import Parser, Splits
+from permparse.parsers.legacy import modern_weight
+from permparse.parsers.multiset_permutation import confidence
+from permparse.parsers.multiset_permutation.codec import Codec
+from permparse.parsers.multiset_permutation.confidence import Calibration
+from permparse.parsers.multiset_permutation.networks import build_networks, count_words, give_vectors
+from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
+from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
+from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
+from permparse.parsers.multiset_permutation.stages import (
+    EncodedExamples,
+    OrderData,
+    OrderStage,
+    TagStage,
+    allowed_cells,
+    annotated,
+    tag_data,
+)
+from permparse.parsers.multiset_permutation.tag import same_multiset, tag
+from permparse.parsers.parse import Alternative, Parse
+from permparse.parsers.recipe import Recipe
+from permparse.parsers.stage import Stage
+from permparse.permutation.decoding import decode
+from permparse.tasks import Task
+from permparse.text import Example
+
+CHUNK = 2000
+"""Sentences that are in memory at a time."""
+CODEC_FILE, CALIBRATION_FILE = "codec.json", "calibration.json"
+TAGGER_FILE, SCORER_FILE = "tagger.safetensors", "scorer.safetensors"
+
+
+class MultisetPermutationParser(Parser):
+    """Tags every word with a multiset of tokens, then orders all of them by jumps."""
+
+    recipe_class = MultisetPermutationRecipe
+    recipe: MultisetPermutationRecipe
+    error_kinds: ClassVar[tuple[str, ...]] = ("tagging", "search", "model")
+    """The multiset is wrong, the gold order scores higher than the one found, or the scores prefer a wrong order."""
+
+    def __init__(
+        self,
+        recipe: MultisetPermutationRecipe,
+        codec: Codec,
+        tagger: MultisetTagger,
+        scorer: JumpScorer,
+        calibration: Calibration | None = None,
+    ) -> None:
+        super().__init__(recipe, codec.task)
+        self.codec, self.tagger, self.scorer = codec, tagger.eval(), scorer.eval()
+        self.calibration = calibration or Calibration()
+        decoder = order_decoder(recipe)
+        self.reranker = Reranker(codec, tagger, scorer, decoder, recipe.candidates, recipe.surprise_weight)
+
+    @classmethod
+    def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
+        assert isinstance(recipe, MultisetPermutationRecipe)
+        codec = Codec.build(task, examples, recipe.data)
+        tagger, scorer = build_networks(recipe, codec)
+        for network in (tagger, scorer):
+            count_words(network.encoder, codec, examples)
+        return cls(recipe, codec, tagger, scorer)
+
+    @property
+    def networks(self) -> dict[str, nn.Module]:
+        return {TAG: self.tagger, ORDER: self.scorer}
+
+    def describe(self) -> str:
+        return f"{len(self.codec.words):,} words, {len(self.codec.symbols):,} symbols"
+
+    def initialise(self, new_stages: Collection[str]) -> list[str]:
+        encoders = {TAG: self.tagger.encoder, ORDER: self.scorer.encoder}
+        found = {stage: give_vectors(encoders[stage], self.codec) for stage in new_stages}
+        return [f"{stage}: vectors of {c.found:,} of {c.words:,} words" for stage, c in found.items() if c is not None]
+
+    def stages(self, splits: Splits) -> Iterator[Stage]:
+        recipe, codec = self.recipe, self.codec
+        validation = EncodedExamples.of(codec, splits.validation)
+        data = tag_data(codec, splits.train, recipe.tagger)
+        yield TagStage(codec, self.tagger, data, validation, recipe.tagger, recipe.seed)
+        order_data, report = annotated(codec, self.tagger, data, recipe.scorer.training)
+        tagged = [tagging.best for tagging in tag(codec, self.tagger, validation.sentences)]
+        yield OrderStage(self.scorer, order_data, validation, tagged, recipe.scorer.training, recipe.seed, report)
+
+    def parse_words(
+        self,
+        sources: Sequence[Sequence[str]],
+        sentences: Sequence[str] | None = None,
+        n_best: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Parse]:
+        parses: list[Parse] = []
+        for first in range(0, len(sources), CHUNK):
+            words = sources[first : first + CHUNK]
+            texts = sentences[first : first + CHUNK] if sentences else [" ".join(of) for of in words]
+            taggings = self.reranker.tag([self.codec.encode(of) for of in words], n_best)
+            for text, tagging, best in zip(texts, taggings, self.reranker.best(taggings), strict=True):
+                others = self.reranker.n_best(tagging, n_best) if n_best > 1 else []
+                parses.append(self._parse(text, best, self._alternatives(best, others, n_best)))
+            if progress:
+                progress(len(parses))
+        return parses
+
+    def calibrate(self, examples: Sequence[Example]) -> None:
+        """Fit the confidence on held-out examples, by the task's main metric."""
+        is_right = next(iter(self.task.metrics.values()))
+        candidates = self.reranker.best(self.reranker.tag([self.codec.encode(e.source) for e in examples]))
+        outputs = [self.task.restore(self._surface(candidate)) for candidate in candidates]
+        right = [is_right(output, e.output) for output, e in zip(outputs, examples, strict=True)]
+        self.calibration = confidence.fit([_evidence(candidate) for candidate in candidates], right)
+
+    @torch.no_grad()
+    def error_kind(self, example: Example, parse: Parse) -> str:
+        codec, gold = self.codec, self.codec.canonical(example.target)
+        tokens = [token for multiset in parse.multisets for token in multiset]
+        if not tokens or not same_multiset(tokens, gold):
+            return "tagging"
+        sentence = codec.encode(example.source)
+        multiset = codec.multiset_of(parse.multisets, sentence)
+        data = OrderData.of(codec, EncodedExamples([sentence], [gold]), [multiset])
+        problem = jump_problem(self.scorer, [sentence], [multiset])
+        allowed = allowed_cells(data.token_types, data.target_types).to(self.scorer.device)
+        best_gold = decode(problem.with_allowed(allowed))[0].score
+        return "search" if best_gold > parse.score + 1e-6 else "model"
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            CODEC_FILE: self.codec.to_json().encode(),
+            CALIBRATION_FILE: json.dumps(asdict(self.calibration)).encode(),
+            TAGGER_FILE: pack(self.tagger.state_dict()),
+            SCORER_FILE: pack(self.scorer.state_dict()),
+        }
+
+    @classmethod
+    def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
+        assert isinstance(recipe, MultisetPermutationRecipe)
+        codec = Codec.from_json(files[CODEC_FILE].decode(), task)
+        calibration = Calibration(**json.loads(files[CALIBRATION_FILE]))
+        tagger, scorer = build_networks(recipe, codec)
+        for network, file in ((tagger, TAGGER_FILE), (scorer, SCORER_FILE)):
+            load_weights(network, {modern_weight(name): t for name, t in unpack(files[file]).items()}, where)
+        return cls(recipe, codec, tagger, scorer, calibration)
+
+    def _alternatives(self, best: Candidate, others: Sequence[Candidate], n: int) -> tuple[Alternative, ...]:
+        """The n best distinct outputs, the chosen one first; none if no others are asked for."""
+        if n == 1:
+            return ()
+        first = self._alternative(best)
+        found: dict[str, Alternative] = {}
+        for other in map(self._alternative, others):
+            if other.output not in found or found[other.output].log_score < other.log_score:
+                found[other.output] = other
+        found.pop(first.output, None)
+        return (first, *sorted(found.values(), key=lambda a: -a.log_score)[: n - 1])
+
+    def _alternative(self, candidate: Candidate) -> Alternative:
+        """Ranked by log P(multiset) and the log probability of the jumps, less the weighted surprise where candidates
+        are compared."""
+        tokens = self._surface(candidate)
+        weight = self.recipe.surprise_weight if self.recipe.candidates > 1 else 0.0
+        return Alternative(
+            self.task.restore(tokens),
+            tuple(tokens),
+            candidate.score(weight) + candidate.ordered.log_prob,
+            self.calibration.confidence(*_evidence(candidate)),
+        )
+
+    def _surface(self, candidate: Candidate) -> list[str]:
+        """The output tokens as they are printed, in order."""
+        where, tokens = candidate.tagged.multiset.source_index.tolist(), candidate.tagged.tokens
+        order = candidate.ordered.order
+        return self.codec.surface([tokens[i] for i in order], [where[i] for i in order], candidate.sentence)
+
+    def _parse(self, text: str, candidate: Candidate, alternatives: tuple[Alternative, ...]) -> Parse:
+        tagged, ordered = candidate.tagged, candidate.ordered
+        where = tagged.multiset.source_index.tolist()
+        tokens = self._surface(candidate)
+        words = candidate.sentence.positions
+        multisets: list[list[str]] = [[] for _ in words]
+        for token, i in zip(tagged.tokens, where, strict=True):
+            multisets[i].append(token)
+        return Parse(
+            sentence=text,
+            output=self.task.restore(tokens),
+            words=words,
+            tokens=tuple(tokens),
+            log_prob=tagged.log_prob,
+            confidence=self.calibration.confidence(*_evidence(candidate)),
+            multisets=tuple(tuple(m) for m in multisets),
+            order=tuple(ordered.order),
+            source_index=tuple(where[i] for i in ordered.order),
+            score=ordered.score,
+            proven_optimal=ordered.proven_optimal,
+            order_log_prob=ordered.log_prob,
+            weakest_jump=ordered.weakest,
+            surprise=candidate.surprise,
+            alternatives=alternatives,
+        )
+
+
+def _evidence(candidate: Candidate) -> tuple[float, float, float, float]:
+    """What the confidence in an output depends on."""
+    return candidate.tagged.log_prob, candidate.ordered.log_prob, candidate.ordered.weakest, candidate.surprise

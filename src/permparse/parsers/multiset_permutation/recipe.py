@@ -1,0 +1,85 @@
+"""The recipe of this parser: a tagger and a scorer, how each is trained, and how the two are used to parse."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from permparse.base.settings import Section
+from permparse.nn import ScorerSettings, TaggerSettings
+from permparse.parsers.recipe import Recipe, Training
+
+Decoder = Literal["search", "hungarian"]
+TAG, ORDER = "tag", "order"
+"""The two stages."""
+
+
+class Hints(Section):
+    """Where tokens probably come from, told to the tagger while it trains."""
+
+    kind: Literal["ibm1", "anchor", "value", "task", "none"] = "ibm1"
+    """ibm1: links of an IBM-1 aligner (the paper). anchor: the word behind the next token that only one word can
+    produce, for outputs in which operators name their arguments. value: the first word of the value that directly
+    follows an operator; all else by IBM-1. task: the word that the task's own notation names (COGS)."""
+    threshold: float = Field(default=0.6, ge=0, le=1)
+    """Posterior χ from which a link of the IBM-1 aligner counts as a hint."""
+    weight: float = Field(default=1.0, ge=0)
+    """Weight λ of the hints; 0 switches them off."""
+    epochs: int = Field(default=8, ge=0)
+    """The hints are used for the first g epochs."""
+
+
+class Tagger(TaggerSettings):
+    """The tagger and how it is trained."""
+
+    hints: Hints = Hints()
+    """Where tokens probably come from."""
+    training: Training = Training()
+    """How the tagger is trained."""
+
+
+class OrderTraining(Training):
+    """How the scorer is trained."""
+
+    temperature_power: float = Field(default=1.0, ge=0)
+    """p of the entropy weight τ = (log n)^-p: 1 in the paper, 2 in its reference implementation."""
+    annotation: Literal["constrained", "drop"] = "constrained"
+    """Multisets of the training examples: the most likely one whose union is gold, which loses no example, or the most
+    likely one, dropping the examples where it is not gold (the paper)."""
+
+
+class Scorer(ScorerSettings):
+    """The jump scorer and how it is trained."""
+
+    training: OrderTraining = OrderTraining()
+    """How the scorer is trained."""
+
+
+class MultisetPermutationRecipe(Recipe):
+    """Everything that decides what a run of this parser computes."""
+
+    parse_settings: ClassVar[tuple[str, ...]] = ("decoder", "candidates", "surprise_weight")
+    stages: ClassVar[tuple[str, ...]] = (TAG, ORDER)
+
+    decoder: Decoder = "search"
+    """How the trained parser orders tokens: by searching for the best path score, or by rounding the relaxed
+    permutation with the Hungarian algorithm (the paper). Training does not depend on it."""
+    candidates: int = Field(default=1, ge=1)
+    """How many of the likeliest multisets the trained parser compares; 1 takes the likeliest (the paper). Training does
+    not depend on it."""
+    surprise_weight: float = Field(default=0.5, ge=0)
+    """With several candidates: weight of how badly an output reads, against the log probability of its multiset. It
+    reads badly where a token is rarer after the two before it, in the training outputs, than on the whole."""
+    tagger: Tagger = Tagger()
+    """Tagging: which tokens every word contributes."""
+    scorer: Scorer = Scorer()
+    """Ordering: which token follows which."""
+
+    def for_stage(self, stage: str) -> tuple[object, ...]:
+        if stage == TAG:
+            return self.task, self.seed, self.for_results().data, self.tagger
+        return super().for_stage(stage)
+
+    def stage_training(self, stage: str) -> Training:
+        return {TAG: self.tagger.training, ORDER: self.scorer.training}[stage]

@@ -1,0 +1,86 @@
+"""Reranking: words are tagged one by one, so the likeliest tokens may not go together.
+
+Of several likely multisets the parser takes the one that is likely and, once in order, reads like an output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from permparse.nn import JumpScorer, MultisetTagger
+from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
+from permparse.parsers.multiset_permutation.order import OrderDecoder, Ordered, n_best_orders, order
+from permparse.parsers.multiset_permutation.tag import Tagged, Tagging, tag
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A multiset in order, and how surprising the output is (see `Trigrams.surprise`)."""
+
+    sentence: EncodedSentence
+    tagged: Tagged
+    ordered: Ordered
+    surprise: float
+
+    def score(self, surprise_weight: float) -> float:
+        """log P(multiset) - weight · surprise: what candidates are compared by."""
+        return self.tagged.log_prob - surprise_weight * self.surprise
+
+
+@dataclass(frozen=True)
+class Reranker:
+    """The two networks and how their results are put together."""
+
+    codec: Codec
+    tagger: MultisetTagger
+    scorer: JumpScorer
+    decoder: OrderDecoder
+    candidates: int
+    """How many multisets of a sentence are compared at most."""
+    surprise_weight: float
+    """Of surprise against log probability."""
+
+    def tag(self, sentences: Sequence[EncodedSentence], n_best: int = 1) -> list[Tagging]:
+        """One run of the tagger, with all that `best` and `n_best` will ask for."""
+        return tag(self.codec, self.tagger, sentences, max(self.candidates, n_best))
+
+    def best(self, taggings: Sequence[Tagging]) -> list[Candidate]:
+        """The best candidate of every sentence.
+
+        Surprise is never negative, so only multisets likelier than the score of the likeliest one are put in order:
+        none at all if that reads well. The result is that of comparing all.
+        """
+        best = self.in_order([(t.sentence, t.best) for t in taggings])
+        if self.candidates == 1 or self.surprise_weight == 0:
+            return best
+        owners: list[int] = []
+        rivals: list[tuple[EncodedSentence, Tagged]] = []
+        for i, (tagging, first) in enumerate(zip(taggings, best, strict=True)):
+            if first.surprise > 0:
+                likely = list(tagging.n_best(self.candidates))[1:]
+                better = [t for t in likely if t.log_prob > first.score(self.surprise_weight)]
+                owners += [i] * len(better)
+                rivals += [(tagging.sentence, t) for t in better]
+        for i, rival in zip(owners, self.in_order(rivals), strict=True):
+            if rival.score(self.surprise_weight) > best[i].score(self.surprise_weight):
+                best[i] = rival
+        return best
+
+    def n_best(self, tagging: Tagging, n: int) -> list[Candidate]:
+        """The n likeliest multisets of a sentence, each in its n best orders."""
+        sentence = tagging.sentence
+        return [
+            self._candidate(sentence, tagged, ordered)
+            for tagged in tagging.n_best(n)
+            for ordered in n_best_orders(self.scorer, sentence, tagged, self.decoder, n)
+        ]
+
+    def in_order(self, tagged: Sequence[tuple[EncodedSentence, Tagged]]) -> list[Candidate]:
+        """Every multiset put in order by the decoder."""
+        ordered = order(self.scorer, [s for s, _ in tagged], [t for _, t in tagged], self.decoder)
+        return [self._candidate(s, t, o) for (s, t), o in zip(tagged, ordered, strict=True)]
+
+    def _candidate(self, sentence: EncodedSentence, tagged: Tagged, ordered: Ordered) -> Candidate:
+        pattern = self.codec.pattern([tagged.tokens[i] for i in ordered.order], sentence)
+        return Candidate(sentence, tagged, ordered, self.codec.trigrams.surprise(pattern))

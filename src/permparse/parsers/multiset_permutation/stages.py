@@ -1,0 +1,228 @@
+"""The two stages of training: *tag*, by the exact likelihood of gold totals, then *order*, by the Fenchel–Young loss.
+
+Between them, the tagger spreads the gold tokens of every training example over its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from permparse.base.batching import bucketed
+from permparse.base.errors import UserError
+from permparse.multiset import CanonicalMultiset
+from permparse.nn import JumpScorer, MultisetTagger, TaggerExample, tagger_batch
+from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
+from permparse.parsers.multiset_permutation.hints import alignment_hints
+from permparse.parsers.multiset_permutation.order import jump_problem, limited, order, search_orders, training_solver
+from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, OrderTraining, Tagger
+from permparse.parsers.multiset_permutation.tag import Tagged, annotate, same_multiset, tag
+from permparse.parsers.stage import Scores, Stage, StageReport, StepResult
+from permparse.permutation import JumpProblem, permutation_loss
+from permparse.text import Example, unreachable
+
+
+@dataclass(frozen=True)
+class EncodedExamples:
+    """Sentences and their gold tokens as the model sees them."""
+
+    sentences: list[EncodedSentence]
+    targets: list[list[str]]
+
+    @classmethod
+    def of(cls, codec: Codec, examples: Sequence[Example]) -> EncodedExamples:
+        return cls([codec.encode(e.source) for e in examples], [codec.canonical(e.target) for e in examples])
+
+    def at(self, chosen: Sequence[int]) -> EncodedExamples:
+        """Some of them."""
+        return EncodedExamples([self.sentences[i] for i in chosen], [self.targets[i] for i in chosen])
+
+
+@dataclass(frozen=True)
+class TagData:
+    """Training examples of the tagger. ``left_out``: line and reason of examples that no counts could produce."""
+
+    encoded: EncodedExamples
+    examples: list[TaggerExample]
+    left_out: list[tuple[int, str]]
+
+
+def tag_data(codec: Codec, examples: Sequence[Example], settings: Tagger) -> TagData:
+    """Encode sentences, gold copies and alignment hints of the training examples."""
+    everything = EncodedExamples.of(codec, examples)
+    kept, copies, left_out = [], [], []
+    for i, example in enumerate(examples):
+        target = codec.producers(everything.sentences[i]).target(everything.targets[i])
+        too_many = unreachable(target.copies, settings.max_count)
+        if target.unproducible or too_many:
+            what = next(iter(target.unproducible), None) or too_many[0].symbol
+            reason = f"{what!r} occurs more often than max_count = {settings.max_count} allows"
+            left_out.append((example.line, reason))
+        else:
+            kept.append(i)
+            copies.append(codec.numbered(target.copies))
+    encoded = everything.at(kept)
+    hints = alignment_hints(codec, encoded.sentences, encoded.targets, settings.hints)
+    tagged = [
+        TaggerExample.build(sentence, gold, codec.numbered(hint))
+        for sentence, gold, hint in zip(encoded.sentences, copies, hints, strict=True)
+    ]
+    if not tagged:
+        raise UserError(f"{codec.task.name}: no training example is left; raise tagger.max_count")
+    return TagData(encoded, tagged, left_out)
+
+
+class TagStage(Stage):
+    """Trains the tagger; selected by Freq, the share of sentences whose whole multiset is right."""
+
+    name = TAG
+
+    def __init__(
+        self,
+        codec: Codec,
+        tagger: MultisetTagger,
+        data: TagData,
+        validation: EncodedExamples,
+        settings: Tagger,
+        seed: int,
+    ) -> None:
+        self.model, self.training = tagger, settings.training
+        self._tagger, self._codec, self._data, self._hints = tagger, codec, data, settings.hints
+        self._seed, self._validation = seed, validation
+        self._lengths = [len(example.sentence) for example in data.examples]
+        lines = [f"left out training line {line}: {reason}" for line, reason in data.left_out[:3]]
+        self.report = StageReport(lines, {"examples": len(data.examples), "left_out": len(data.left_out)})
+
+    def batches(self, epoch: int) -> list[np.ndarray]:
+        return bucketed(self._lengths, self.training.batch, self._seed, epoch)
+
+    def step(self, batch: np.ndarray, epoch: int) -> StepResult:
+        hint = self._hints.weight if epoch < self._hints.epochs else 0.0
+        examples = tagger_batch([self._data.examples[i] for i in batch]).to(self._tagger.device)
+        return StepResult(self._tagger.loss(examples, hint).mean(), len(batch))
+
+    def evaluate(self) -> Scores:
+        taggings = tag(self._codec, self._tagger, self._validation.sentences)
+        right = [same_multiset(t.best.tokens, gold) for t, gold in zip(taggings, self._validation.targets, strict=True)]
+        freq = sum(right) / max(1, len(right))
+        return Scores(freq, {"Freq": freq})
+
+
+@dataclass(frozen=True)
+class OrderData:
+    """Training examples of the scorer: annotated multisets, and per example the types of tokens and targets.
+
+    ``token_types[b][i] == target_types[b][j]`` says that token i may stand at j.
+    """
+
+    sentences: list[EncodedSentence]
+    multisets: list[CanonicalMultiset]
+    token_types: list[np.ndarray]
+    target_types: list[np.ndarray]
+
+    @classmethod
+    def of(cls, codec: Codec, encoded: EncodedExamples, multisets: Sequence[CanonicalMultiset]) -> OrderData:
+        """Number the types of each example once, so that `allowed` is one comparison of arrays in training."""
+        token_types, target_types = [], []
+        for sentence, target, multiset in zip(encoded.sentences, encoded.targets, multisets, strict=True):
+            number = {token: k for k, token in enumerate(dict.fromkeys(target))}
+            tokens = codec.tokens(multiset, sentence)
+            token_types.append(np.array([number[t] for t in tokens], dtype=np.int64))
+            target_types.append(np.array([number[t] for t in target], dtype=np.int64))
+        return cls(encoded.sentences, list(multisets), token_types, target_types)
+
+
+def annotated(
+    codec: Codec, tagger: MultisetTagger, data: TagData, settings: OrderTraining
+) -> tuple[OrderData, StageReport]:
+    """Gold tokens spread over the words by the trained tagger, and how many examples the paper's way loses."""
+    free = [tagging.best for tagging in tag(codec, tagger, data.encoded.sentences)]
+    right = [i for i, t in enumerate(free) if same_multiset(t.tokens, data.encoded.targets[i])]
+    lost = len(free) - len(right)
+    if settings.annotation == "drop":
+        if not right:
+            raise UserError(
+                f"{codec.task.name}: no training example is left to learn the order from: the tagger gives none of "
+                f'{len(free):,} its gold multiset; train it longer, or set scorer.training.annotation = "constrained"'
+            )
+        order_data = OrderData.of(codec, data.encoded.at(right), [free[i].multiset for i in right])
+        line = f"annotated {len(right):,} examples (dropped {lost:,} with a wrong multiset, as the paper does)"
+    else:
+        order_data = OrderData.of(codec, data.encoded, annotate(tagger, data.examples))
+        line = f"annotated {len(free):,} examples (the paper would drop {lost:,} of them)"
+    return order_data, StageReport([line], {"annotated": len(order_data.multisets), "paper_would_drop": lost})
+
+
+class OrderStage(Stage):
+    """Trains the scorer; selected by Seq, the share of sentences whose whole output is right (by path search, so that
+    the weights do not depend on the parser's decoder)."""
+
+    name = ORDER
+
+    def __init__(
+        self,
+        scorer: JumpScorer,
+        data: OrderData,
+        validation: EncodedExamples,
+        tagged: Sequence[Tagged],
+        training: OrderTraining,
+        seed: int,
+        report: StageReport,
+    ) -> None:
+        self.model, self.training, self.report = scorer, training, report
+        self._scorer, self._data, self._seed = scorer, data, seed
+        self._validation, self._tagged = validation, list(tagged)
+        self._solver = training_solver(training)
+        self._lengths = [len(multiset) for multiset in data.multisets]
+
+    def batches(self, epoch: int) -> list[np.ndarray]:
+        return bucketed(self._lengths, self.training.batch, self._seed, epoch)
+
+    def step(self, batch: np.ndarray, epoch: int) -> StepResult:
+        data, device = self._data, self._scorer.device
+        problem = jump_problem(self._scorer, [data.sentences[i] for i in batch], [data.multisets[i] for i in batch])
+        problem = limited(problem, smooth=self._scorer.settings.normalise)
+        allowed = allowed_cells([data.token_types[i] for i in batch], [data.target_types[i] for i in batch]).to(device)
+        losses = permutation_loss(problem, allowed, self._solver)
+        # Per token: long examples weigh more, as every one of their jumps counts. A batch may be all empty outputs.
+        loss = losses.sum() / max(1, sum(self._lengths[i] for i in batch))
+        right, decisions = jump_accuracy(problem, allowed)
+        return StepResult(loss, len(batch), right, decisions)
+
+    def evaluate(self) -> Scores:
+        ordered = order(self._scorer, self._validation.sentences, self._tagged, search_orders)
+        gold = self._validation.targets
+        right = [[t.tokens[i] for i in o.order] == y for t, o, y in zip(self._tagged, ordered, gold, strict=True)]
+        freq = [same_multiset(t.tokens, y) for t, y in zip(self._tagged, gold, strict=True)]
+        seq = sum(right) / max(1, len(right))
+        return Scores(seq, {"Seq": seq, "Seq/Freq": sum(right) / max(1, sum(freq))})
+
+
+def allowed_cells(token_types: Sequence[np.ndarray], target_types: Sequence[np.ndarray]) -> Bool[Tensor, "B N N"]:
+    """Token i may stand at position j iff their types agree; False beyond each length."""
+    size = max(len(types) for types in token_types)
+    tokens = np.full((len(token_types), size), -1, dtype=np.int64)
+    targets = np.full((len(token_types), size), -2, dtype=np.int64)
+    for b, (token, target) in enumerate(zip(token_types, target_types, strict=True)):
+        tokens[b, : len(token)], targets[b, : len(target)] = token, target
+    return torch.from_numpy(tokens[:, :, None] == targets[:, None, :])
+
+
+@torch.no_grad()
+def jump_accuracy(problem: JumpProblem, allowed: Bool[Tensor, "B N N"]) -> tuple[float, float]:
+    """How many tokens have a best jump that occurs in some permitted order, and of how many (the last ones aside)."""
+    if problem.size == 0:
+        return 0.0, 0.0
+    before, after = allowed[:, :, :-1].float(), allowed[:, :, 1:].float()
+    gold = torch.bmm(before, after.transpose(1, 2)) > 0
+    diagonal = torch.eye(problem.size, dtype=torch.bool, device=allowed.device)
+    inside = problem.token_mask[:, None, :] & ~diagonal
+    best = problem.jump.masked_fill(~inside, -torch.inf).argmax(2)
+    has_jump = (gold & inside).any(2)
+    right = gold.gather(2, best[:, :, None])[:, :, 0] & has_jump
+    return float(right.sum()), float(has_jump.sum())

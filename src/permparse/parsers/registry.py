@@ -1,0 +1,18 @@
+"""Parsers by name; a class of one's own is named by its path, module:Class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from permparse.base.plugins import find_class
+
+if TYPE_CHECKING:
+    from permparse.parsers.base import Parser
+
+PARSERS = {"multiset-permutation": "permparse.parsers.multiset_permutation.parser:MultisetPermutationParser"}
+DEFAULT_PARSER = "multiset-permutation"
+
+
+def parser_class(name: str) -> type[Parser]:
+    """The parser of that name."""
+    return find_class(name, PARSERS, "parser", group="permparse.parsers")

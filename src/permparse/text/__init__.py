@@ -1,0 +1,34 @@
+"""Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams."""
+
+from permparse.text.aligner import align
+from permparse.text.example import Example
+from permparse.text.lexicon import Lexicon, canonical
+from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
+from permparse.text.reader import Row, clean_sentence, read_tsv
+from permparse.text.tokenizers import english_tokens
+from permparse.text.trigrams import Trigrams
+from permparse.text.vectors import read_vectors
+from permparse.text.vocabulary import UNKNOWN, Vocabulary
+
+__all__ = [
+    "LEX",
+    "SPECIAL_SYMBOLS",
+    "UNKNOWN",
+    "VAR",
+    "Copies",
+    "Example",
+    "Lexicon",
+    "Producers",
+    "Row",
+    "Target",
+    "Trigrams",
+    "Vocabulary",
+    "align",
+    "canonical",
+    "clean_sentence",
+    "english_tokens",
+    "is_variable",
+    "read_tsv",
+    "read_vectors",
+    "unreachable",
+]

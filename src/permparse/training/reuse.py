@@ -1,0 +1,52 @@
+"""Stages that are trained already, taken over by a run that differs only in what comes after them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from permparse.base.errors import UserError
+from permparse.base.storage import MANIFEST, write_atomically
+from permparse.parsers.base import RECIPE_FILE
+from permparse.parsers.recipe import Recipe, read_recipe
+
+ORIGIN = "taken_from.txt"
+DATA_FILE = "data.json"
+
+
+def is_trained(run: Path, stage: str) -> bool:
+    """Whether a stage of the run has reached its end, by a look at its position and not its weights."""
+    try:
+        manifest = json.loads((run / stage / MANIFEST).read_text(encoding="utf-8"))
+        position = run / stage / manifest["files"]["position.json"]["file"]
+        return bool(json.loads(position.read_text(encoding="utf-8"))["done"])
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def take_over(run: Path, stage: str, folder: Path, recipe: Recipe) -> None:
+    """Put a trained stage of another run into ``folder``, before the run there begins.
+
+    The weights are those that training ``recipe`` anew would give, so settings that differ are refused.
+    """
+    known = run / RECIPE_FILE
+    if not known.is_file() or not is_trained(run, stage):
+        raise UserError(f"{run}: no run here whose stage {stage!r} is finished")
+    if read_recipe(known.read_text(encoding="utf-8"), str(known)).for_stage(stage) != recipe.for_stage(stage):
+        raise UserError(f"{run}: its stage {stage!r} was trained with other settings than {folder} asks for")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Under another name until it is whole: a run that is killed here must not take a part for a checkpoint.
+    part = folder / f"{stage}.part"
+    for leftover in (part, folder / stage):
+        shutil.rmtree(leftover, ignore_errors=True)
+    shutil.copytree(run / stage, part)
+    shutil.copy(run / DATA_FILE, folder / DATA_FILE)
+    write_atomically(folder / ORIGIN, f"{origin(run) or run.name}\n".encode())
+    part.rename(folder / stage)
+
+
+def origin(run: Path) -> str | None:
+    """The name of the run that trained the first stage of this one, None if it did so itself."""
+    path = run / ORIGIN
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else None

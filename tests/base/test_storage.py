@@ -1,0 +1,111 @@
+"""Folders that are replaced all at once survive crashes, full disks and tampering."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from permparse.base.errors import UserError
+from permparse.training import storage
+from permparse.base.storage import load_folder, pack, save_folder, unpack, write_atomically
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    save_folder(tmp_path / "a", "parser", {"x.json": b"{}", "w.safetensors": pack({"w": torch.arange(3)})})
+    files = load_folder(tmp_path / "a", "parser")
+    assert files["x.json"] == b"{}"
+    assert torch.equal(unpack(files["w.safetensors"])["w"], torch.arange(3))
+
+
+def test_saving_again_replaces_and_cleans_up(tmp_path: Path) -> None:
+    save_folder(tmp_path, "parser", {"x.json": b"old", "same.json": b"s"})
+    (tmp_path / "notes.txt").write_text("mine")
+    save_folder(tmp_path, "parser", {"x.json": b"new", "same.json": b"s"})
+    assert load_folder(tmp_path, "parser")["x.json"] == b"new"
+    names = sorted(path.name.split("-")[0] for path in tmp_path.iterdir())
+    assert names == ["manifest.json", "notes.txt", "same", "x"]
+
+
+@pytest.mark.parametrize("failing_write", [0, 1, 2])
+def test_a_full_disk_leaves_the_previous_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing_write: int
+) -> None:
+    save_folder(tmp_path, "parser", {"x.json": b"old", "y.json": b"old y"})
+    writes = 0
+
+    def fsync(descriptor: int) -> None:
+        nonlocal writes
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            return
+        writes += 1
+        if writes > failing_write:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(storage.os, "fsync", fsync)
+    with pytest.raises(UserError, match="the disk is full; what was saved before is intact"):
+        save_folder(tmp_path, "parser", {"x.json": b"new", "y.json": b"new y"})
+    assert load_folder(tmp_path, "parser") == {"x.json": b"old", "y.json": b"old y"}
+
+
+def _tamper_manifest(folder: Path, **changes: object) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_foreign_old_new_damaged_and_missing_folders_are_refused_in_words(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    with pytest.raises(UserError, match="no such folder"):
+        load_folder(folder, "parser")
+    folder.mkdir()
+    with pytest.raises(UserError, match=r"found no manifest\.json"):
+        load_folder(folder, "parser")
+    save_folder(folder, "parser", {"x.json": b"content"})
+    with pytest.raises(UserError, match="expected a training state, found a parser"):
+        load_folder(folder, "training state")
+    _tamper_manifest(folder, version=0)
+    with pytest.raises(UserError, match=r"saved by an older permparse .* train it again"):
+        load_folder(folder, "parser")
+    _tamper_manifest(folder, version=99)
+    with pytest.raises(UserError, match=r"saved by a newer permparse .* update permparse"):
+        load_folder(folder, "parser")
+    _tamper_manifest(folder, version=storage.VERSION, format="other")
+    with pytest.raises(UserError, match="expected format 'permparse', got 'other'"):
+        load_folder(folder, "parser")
+    save_folder(folder, "parser", {"x.json": b"content"})
+    next(folder.glob("x-*")).write_bytes(b"c0ntent")
+    with pytest.raises(UserError, match=r"x-\w+\.json is damaged"):
+        load_folder(folder, "parser")
+    next(folder.glob("x-*")).unlink()
+    with pytest.raises(UserError, match="cannot be read"):
+        load_folder(folder, "parser")
+    (folder / "manifest.json").write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        load_folder(folder, "parser")
+
+
+def test_a_manifest_cannot_point_outside_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"s")
+    folder = tmp_path / "p"
+    save_folder(folder, "parser", {"x.json": b"s"})
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["x.json"]["file"] = "../secret"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match="cannot be read"):
+        load_folder(folder, "parser")
+
+
+def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
+    module = torch.nn.Linear(2, 3)
+    with pytest.raises(UserError, match=r"'weight': expected shape \[3, 2\], got \[2, 2\]"):
+        storage.load_weights(module, {"weight": torch.zeros(2, 2), "bias": torch.zeros(3)}, "folder")
+    with pytest.raises(UserError, match="no weights for 'bias'"):
+        storage.load_weights(module, {"weight": torch.zeros(3, 2)}, "folder")
+
+
+def test_an_unwritable_place_is_one_clear_message(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        write_atomically(tmp_path / "file" / "inside", b"")
