@@ -1,5 +1,6 @@
-"""The documentation is true: its code runs, its links lead somewhere, its commands and settings exist."""
+"""The documentation is true: its code runs and prints what it shows, its links lead somewhere, what it names exists."""
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -15,14 +16,23 @@ import pytest
 import typer
 
 from conftest import TINY
+from permparse.base.settings import documentation
 from permparse.cli import app, run
-from permparse.training.recipe import documentation, load_recipe, recipe_names
+from permparse.parsers import load_recipe, recipe_names
+from permparse.parsers.legacy import DROPPED, RENAMED, RETIRED
+from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+PRINTS = "# → "
+"""Begins a comment that holds the next line that the code prints."""
+FILE = re.compile(r"# (\w+)\.py\n")
+"""Begins a block of code that is a file of the reader's own."""
+SETTING = re.compile(r"(data|tagger|scorer|stage1|stage2)(\.[a-z0-9_]+)+")
+ENTRY_POINTS = ("permparse.tasks", "permparse.encoders", "permparse.parsers")
 FOLDERS = ("src/", "docs/", "tests/", "benchmarks/", "results/", "recipes/", ".ci/")
 
 
@@ -71,17 +81,35 @@ def test_there_are_pages() -> None:
 
 
 @every_page
-def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_run: Path) -> None:
+def test_code_runs(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tiny_run: Path,
+) -> None:
     blocks = list(_python(page))
     if not blocks:
         pytest.skip("no code")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "demo").symlink_to(tiny_run)
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
-    for line, code in blocks:
-        exec(compile("\n" * line + code, str(page), "exec"), module.__dict__)
+    try:
+        for line, code in blocks:
+            if file := FILE.match(code):
+                (tmp_path / f"{file[1]}.py").write_text(code, encoding="utf-8")
+                importlib.invalidate_caches()
+            else:
+                exec(compile("\n" * line + code, str(page), "exec"), module.__dict__)
+                printed = iter(capsys.readouterr().out.splitlines())
+                for shown in (row.removeprefix(PRINTS) for row in code.splitlines() if row.startswith(PRINTS)):
+                    assert shown in printed, shown
+    finally:
+        for path in tmp_path.glob("*.py"):
+            sys.modules.pop(path.stem, None)
 
 
 @every_page
@@ -124,7 +152,7 @@ def test_named_files_modules_and_targets_exist(page: Path) -> None:
             assert (ROOT / script[1]).is_file(), text
         if target := re.match(r"make ([a-z]+)", text):
             assert target[1] in targets, text
-        if re.fullmatch(r"permparse(\.\w+)+", text):
+        if re.fullmatch(r"permparse(\.\w+)+", text) and text not in ENTRY_POINTS:
             _resolve(text)
 
 
@@ -156,14 +184,73 @@ def test_commands_are_understood(page: Path) -> None:
 
 @every_page
 def test_settings_exist(page: Path) -> None:
-    known = {key for key, _, _ in documentation()}
+    known = {key for key, _, _ in documentation(MultisetPermutationRecipe)}
+    if page.name == "CHANGELOG.md":
+        known |= {*RENAMED, *RETIRED, *DROPPED}
     for text in _inline(page):
         key = text.partition("=")[0]
-        if re.fullmatch(r"(data|tagger|scorer|stage1|stage2)(\.[a-z0-9_]+)+", key):
-            assert key in known or key.startswith("data.options"), text
+        if SETTING.fullmatch(key):
+            tables = {name.rpartition(".")[0] for name in known}
+            assert key in known | tables or key.startswith("data.options"), text
     for command in _commands(page):
         if command[:1] == ["train"] and len(command) > 1 and command[1] in recipe_names():
             load_recipe(command[1], _overrides(command))
+
+
+def test_the_changelog_names_every_renamed_and_retired_setting() -> None:
+    text = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    for key in {*RENAMED, *RETIRED, *DROPPED}:
+        assert f"`{key}`" in text or f"`{key.rpartition('.')[2]}`" in text, key
+    assert f"There are {len(documentation(MultisetPermutationRecipe))} settings" in text
+
+
+def test_the_functions_of_the_walks_exist() -> None:
+    page = ROOT / "docs" / "where-to-enter-the-code.md"
+    named = re.findall(r"\]\(([\w./]+\.py)\)\s+`([\w.]+)`", page.read_text(encoding="utf-8"))
+    assert len(named) >= 19
+    for path, name in named:
+        assert name in _definitions(page.parent / path), f"{path}: {name}"
+
+
+def _definitions(path: Path) -> set[str]:
+    """Functions and classes of a file, and the methods of its classes as Class.method."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+def test_the_walks_have_at_most_ten_steps() -> None:
+    text = (ROOT / "docs" / "where-to-enter-the-code.md").read_text(encoding="utf-8")
+    steps = [len(re.findall(r"^\d+\. ", section, re.MULTILINE)) for section in text.split("\n## ")]
+    assert [number for number in steps if number] == [10, 9]
+
+
+def test_the_picture_of_imports_is_that_of_the_source() -> None:
+    script = _script(ROOT / "docs" / "import_graph.py")
+    graph = script.read_graph()
+    assert script.PICTURE.read_text(encoding="utf-8") == script.as_svg(graph), "run: python docs/import_graph.py"
+    assert script.as_text(graph).splitlines()[0].startswith("cli ")
+
+
+def test_a_circle_of_imports_is_refused() -> None:
+    script = _script(ROOT / "docs" / "import_graph.py")
+    graph = script.read_graph()
+    graph["base"].add("cli")
+    with pytest.raises(SystemExit, match="circle"):
+        script.layers(graph)
+
+
+def _script(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_own_data_works_from_file_to_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +266,7 @@ def test_own_data_works_from_file_to_parser(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_example_without_language_runs(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("reconstruct", ROOT / "docs" / "examples" / "reconstruct.py")
-    assert spec is not None
-    assert spec.loader is not None
-    reconstruct = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reconstruct)
+    reconstruct = _script(ROOT / "docs" / "examples" / "reconstruct.py")
     scorer = reconstruct.train(steps=3)
     reconstruct.draw(scorer, tmp_path / "picture.png", strips=6)
     assert (tmp_path / "picture.png").stat().st_size > 1000
