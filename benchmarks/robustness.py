@@ -23,22 +23,27 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from permparse.cli import run
 from permparse.base.console import note, out
 from permparse.base.errors import UserError
-from permparse.parser import Parser
-from permparse.training.recipe import load_recipe
+from permparse.cli import run
+from permparse.parsers import Parser
+from permparse.parsers.recipe import load_recipe
 from permparse.training.run import train
 
 SMALL = [
-    "stage1.epochs=1",
-    "stage2.epochs=1",
+    "tagger.training.epochs=1",
+    "scorer.training.epochs=1",
     "tagger.encoder.hidden_size=16",
     "tagger.encoder.embedding_size=16",
     "scorer.encoder.hidden_size=16",
     "scorer.encoder.embedding_size=16",
 ]
-KILLED = [*SMALL, "stage1.epochs=3", "stage2.epochs=3", "data.train_examples=480", "checkpoint_seconds=0.2"]
+KILLED = [
+    *SMALL,
+    "tagger.training.epochs=3",
+    "scorer.training.epochs=3",
+    "data.train_examples=480",
+]
 ALPHABET = "abc XY\t\n\r .,;:'\"\\/()[]{}<>$%&#0123456789äßñ漢字🙂👩‍🚀\u200b\u202e\ufeff\u0000\u0007\u001b\u00a0"
 SLOW = 20.0
 """Seconds beyond which a single input counts as a hang."""

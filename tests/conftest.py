@@ -1,15 +1,31 @@
-"""What several test folders share: a small parser, trained once."""
+"""What all tests share: shapes checked while they run, and a small parser, trained once."""
 
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
+
+SHAPED = [
+    "permparse.multiset.n_best",
+    "permparse.multiset.recursion",
+    "permparse.nn.batches",
+    "permparse.nn.encoders.base",
+    "permparse.nn.encoders.bilstm",
+    "permparse.nn.encoders.geometric",
+    "permparse.nn.encoders.words",
+    "permparse.nn.geometric",
+    "permparse.nn.jump_scorer",
+    "permparse.nn.tagger",
+    "permparse.parsers.multiset_permutation.stages",
+]
+"""Modules whose tensor shapes are checked in every test; those with numba kernels cannot be among them."""
+install_import_hook(SHAPED, "beartype.beartype")
 
 
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run on the doubling task, too short to be good."""
-    from permparse.training.recipe import load_recipe
-    from permparse.training.run import train
+    from permparse import load_recipe, train
 
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     train(load_recipe("doubling", TINY), folder, quiet=True)
@@ -18,16 +34,14 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 TINY = [
     "data.train_examples=160",
-    "stage1.epochs=10",
-    "stage1.batch=8",
-    "stage1.lr=1e-2",
-    "stage2.epochs=1",
-    "stage1.evaluate_examples=10",
-    "stage2.evaluate_examples=10",
     "tagger.encoder.hidden_size=32",
     "tagger.encoder.embedding_size=32",
+    "tagger.ff_size=16",
+    "tagger.training.epochs=10",
+    "tagger.training.batch=8",
+    "tagger.training.lr=1e-2",
     "scorer.encoder.hidden_size=16",
     "scorer.encoder.embedding_size=16",
-    "tagger.ff_size=16",
     "scorer.ff_size=16",
+    "scorer.training.epochs=1",
 ]

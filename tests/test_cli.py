@@ -15,8 +15,8 @@ import torch
 
 from conftest import TINY
 from permparse.cli import run
-from permparse.parser import Parser
-from permparse.training.codec import Codec
+from permparse.parsers import Parser
+from permparse.parsers.multiset_permutation.codec import Codec
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_mistake_gets_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
     assert "did you mean 'doubling'" in _mistake(capsys, "train", "dubling")
     assert "which recipe?" in _mistake(capsys, "train")
-    assert "did you mean 'lr'" in _mistake(capsys, "train", "doubling", "--set", "stage1.lrr=3")
+    assert "did you mean 'lr'" in _mistake(capsys, "train", "doubling", "--set", "tagger.training.lrr=3")
     assert "no task is called 'cog'" in _mistake(capsys, "train", "doubling", "--set", "task=cog")
     assert "no run to resume" in _mistake(capsys, "train", "doubling", "--resume")
     assert "does not exist" in _mistake(capsys, "train", "cogs", "--data", "nowhere")
@@ -57,7 +57,7 @@ def test_a_mistake_gets_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[s
     assert "leave out --split" in _mistake(capsys, "evaluate", str(tiny_run), "--split", "dev", "--file", "x.tsv")
     assert "holds a run already" in _mistake(capsys, "train", "doubling", "--output", str(tiny_run))
     assert "did you mean 'cogs'" in _mistake(capsys, "data", "cgos")
-    assert "no option" in _mistake(capsys, "data", "doubling", "--set", "nope=1")
+    assert "no option" in _mistake(capsys, "data", "doubling", "--option", "nope=1")
 
 
 def test_a_mistyped_command_or_option_gets_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +99,7 @@ def test_an_internal_fault_exits_with_1_and_no_traceback(
 )
 def test_a_malformed_file_is_named(capsys: pytest.CaptureFixture[str], content: bytes, words: str) -> None:
     Path("mine.tsv").write_bytes(content)
-    message = _mistake(capsys, "train", "tsv", "--set", "data.options.train=mine.tsv")
+    message = _mistake(capsys, "train", "tsv", "--option", "train=mine.tsv")
     assert "mine.tsv" in message
     assert words in message
 
@@ -127,7 +127,7 @@ def test_settings_are_listed_as_they_are_written_with_their_choices(capsys: pyte
 
 def test_a_written_split_can_be_trained_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["data", "doubling", "--split", "length-3", "--output", "three.tsv"]) == 0
-    arguments = ["train", "tsv", "--quiet", "--json", "--set", "data.options.train=three.tsv"]
+    arguments = ["train", "tsv", "--quiet", "--json", "--option", "train=three.tsv"]
     capsys.readouterr()
     small = [item for item in TINY if not item.startswith("data.")]
     assert run([*arguments, *(part for item in small for part in ("--set", item))]) == 0
@@ -137,7 +137,7 @@ def test_a_written_split_can_be_trained_on(capsys: pytest.CaptureFixture[str]) -
     assert Path("results/tsv-three.json").is_file()
 
 
-def test_parse_prints_one_line_a_sentence(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+def test_parse_prints_one_line_per_sentence(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
     assert run(["parse", str(tiny_run), "a b", "c d"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert run(["parse", str(tiny_run), "a b", "--json", "--n-best", "2"]) == 0
@@ -202,15 +202,16 @@ def test_evaluating_with_another_decoder_keeps_the_scores_of_the_first(tiny_run:
 
 def _signalled_training(which: signal.Signals, folder: str) -> tuple[int, str]:
     """Exit code and stderr of a training of the tiny run that gets a signal as soon as it has a checkpoint."""
-    settings = [part for item in (*TINY, "checkpoint_seconds=0.2") for part in ("--set", item)]
+    settings = [part for item in TINY for part in ("--set", item)]
     # A process started in the background may ignore Ctrl-C; one at a terminal does not.
     program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program += "; from permparse.training import loop; loop.CHECKPOINT_SECONDS = 0.2"
     program += "; from permparse.cli import main; main()"
     command = [sys.executable, "-c", program, "train", "doubling", *settings, "-o", folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
-    while not Path(folder, "stage1/manifest.json").exists() and time.monotonic() < until:
+    while not Path(folder, "tag/manifest.json").exists() and time.monotonic() < until:
         time.sleep(0.005)
     process.send_signal(which)
     _, message = process.communicate(timeout=60)
@@ -232,11 +233,11 @@ def test_a_killed_training_resumes_to_the_same_weights(tiny_run: Path) -> None:
     assert _same_weights(Path("killed"), tiny_run)
 
 
-def test_ctrl_c_exits_with_130_and_says_how_to_go_on(tiny_run: Path) -> None:
+def test_ctrl_c_exits_with_130_and_says_how_to_continue(tiny_run: Path) -> None:
     code, message = _signalled_training(signal.SIGINT, "my run")
     assert code == 130
     assert "Traceback" not in message
-    stopped, _, again = message.splitlines()[-1].partition("; go on with: ")
+    stopped, _, again = message.splitlines()[-1].partition("; continue with: ")
     assert stopped == "stopped"
     assert again == "permparse train --resume --output 'my run'"
     assert run([*shlex.split(again)[1:], "--quiet"]) == 0
@@ -256,4 +257,58 @@ def test_ctrl_c_before_the_run_begins_offers_no_resuming(
 
 def test_resuming_takes_no_other_settings(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
     message = _mistake(capsys, "train", "--resume", "-o", str(tiny_run), "--set", "seed=3")
-    assert "--resume goes on with the recipe of the run" in message
+    assert "--resume continues with the recipe of the run" in message
+
+
+def test_data_shows_the_splits_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.tsv").write_text("".join(f"a b {i}\tB A {i}\n" for i in range(20)))
+    assert run(["data", "tsv", "--option", "train=mine.tsv", "--json"]) == 0
+    assert [row["split"] for row in json.loads(capsys.readouterr().out)] == ["train", "dev"]
+
+
+def test_a_folder_named_like_markup_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    small = [part for item in [*TINY, "tagger.training.epochs=1"] for part in ("--set", item)]
+    assert run(["train", "doubling", "-o", "t[/x]", *small]) == 0
+    assert "parser saved in t[/x]" in capsys.readouterr().err
+
+
+def test_the_remedy_names_the_extra(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from permparse.cli.demo import _plot
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    _plot({}, "exact", 2, Path("depth.png"))
+    assert "pip install 'permparse[plot]'" in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_is_no_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tiny_run: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\ufeffa b\n".encode())))
+    assert run(["parse", str(tiny_run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["words"] == ["a", "b", "<end>"]
+
+
+def test_a_file_of_sentences_is_parsed_by_option(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    Path("sentences.txt").write_text("a b\nc d\n")
+    assert run(["parse", str(tiny_run), "--file", "sentences.txt"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert run(["parse", str(tiny_run), "sentences.txt"]) == 0
+    assert "sentences.txt is a file, but was parsed as a sentence; --file parses its lines" in capsys.readouterr().err
+    assert "cannot be read" in _mistake(capsys, "parse", str(tiny_run), "--file", "nowhere.txt")
+    assert "not both" in _mistake(capsys, "parse", str(tiny_run), "a", "--file", "sentences.txt")
+
+
+def test_figures_are_printed_although_they_cannot_be_saved(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+    Path("results").write_text("not a folder")
+    assert run(["evaluate", str(tiny_run), "--limit", "5"]) == 2
+    captured = capsys.readouterr()
+    assert "total" in captured.out
+    assert "cannot be written" in captured.err
+
+
+def test_who_reads_one_line_only_ends_the_command_in_peace(tiny_run: Path) -> None:
+    lines = "\n".join(["a b c d e"] * 3000)
+    command = f"{shlex.quote(sys.executable)} -m permparse parse {shlex.quote(str(tiny_run))} --json"
+    script = f"set -o pipefail; {command} | head -1 > /dev/null"
+    found = subprocess.run(["bash", "-c", script], input=lines, capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from permparse.base import storage
 from permparse.base.errors import UserError
-from permparse.training import storage
 from permparse.base.storage import load_folder, pack, save_folder, unpack, write_atomically
 
 

@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 
 from conftest import TINY
+from permparse.evaluation.scores import Evaluation, GroupScore
 from permparse.experiments.plan import Run
-from permparse.experiments.records import Record
+from permparse.experiments.records import Record, StageCost
 from permparse.experiments.study import Row
-from permparse.experiments.worker import Order, execute
-from permparse.training.evaluation import Evaluation, GroupScore
+from permparse.experiments.worker import Job, execute
 
-SMALL = (*TINY, "stage1.epochs=1", "data.train_examples=40", "data.options.longest_test=11")
+SMALL = (*TINY, "tagger.training.epochs=1", "data.train_examples=40", "data.options.longest_test=11")
 BASE = Row("base", "doubling", SMALL)
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Order, Record]:
-    """The base row, trained and judged by a worker in this process."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, Record]:
+    """The base row, trained and evaluated by a worker in this process."""
     root = tmp_path_factory.mktemp("reproduce")
     run = Run(BASE, 0)
-    order = Order(BASE, 0, root / "runs" / run.new_folder, None, root / "results", jobs=1)
-    return order, execute(order)
+    job = Job(BASE, 0, root / "runs" / run.new_folder, None, root / "results", jobs=1)
+    return job, execute(job)
 
 
 def score(value: float) -> GroupScore:
@@ -55,11 +55,8 @@ def record() -> Callable[..., Record]:
             seed=seed,
             recipe=Run(row, seed).recipe.to_toml(),
             trained_as=f"{row.name}-seed{seed}-00000000",
-            tagger_from=None,
-            tagger_seconds=60.0,
-            scorer_seconds=120.0 + 60 * seed,
-            tagger_parameters=1_000_000,
-            scorer_parameters=250_000,
+            taken_from=None,
+            stages={"tag": StageCost(60.0, 1_000_000), "order": StageCost(120.0 + 60 * seed, 250_000)},
             evaluations=evaluations,
             jobs=2,
         )

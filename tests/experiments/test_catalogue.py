@@ -3,8 +3,8 @@
 import pytest
 
 from permparse.base.errors import UserError
+from permparse.experiments.catalogue import CALENDAR_ONE, CHOICES, COGS, COGS_COPY, all_studies, choose
 from permparse.experiments.plan import Run
-from permparse.experiments.studies import CALENDAR_ONE, CHOICES, COGS, COGS_COPY, all_studies, choose
 from permparse.experiments.study import Cell, Row
 from permparse.tasks import get_task
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from permparse.experiments.executor import Failure, Places, Running, run_all
 from permparse.experiments.plan import Run
-from permparse.experiments.runner import Failure, Places, Running, run_all
 from permparse.experiments.study import Row
 
 WORKER = """
 import json, os, sys, time
-order = json.loads(sys.argv[1])
-name = order["row"]["name"]
-with open(os.path.join(order["results"], "calls"), "a") as file:
+job = json.loads(sys.argv[1])
+name = job["row"]["name"]
+with open(os.path.join(job["results"], "calls"), "a") as file:
     print(json.dumps([name, os.environ.get("OMP_NUM_THREADS"), os.environ.get("PERMPARSE_DATA")]), file=file)
 if name.startswith("bad"):
     print("first line")
@@ -68,15 +68,16 @@ def _do(places: Places, rows: Sequence[Row], jobs: int = 2, notes: Notes | None 
 
 def _row(name: str, *overrides: str) -> Row:
     """A row with a tagger of its own."""
-    return Row(name, "doubling", (*overrides, f"stage1.lr={len(name)}e-4"))
+    return Row(name, "doubling", (*overrides, f"tagger.training.lr={len(name)}e-4"))
 
 
 def test_a_failed_run_never_stops_the_others(places: Places) -> None:
-    failures, notes = _do(places, [_row("bad"), _row("killed"), _row("good"), _row("typo", "stage1.epoch=1")])
+    failures, notes = _do(places, [_row("bad"), _row("killed"), _row("good"), _row("typo", "tagger.training.epoch=1")])
     assert {f.run.row.name: f.reason for f in failures} == {
         "bad": "the reason it failed",
         "killed": "killed by signal 9",
-        "typo": "--set stage1.epoch=1: unknown key 'stage1.epoch': did you mean 'epochs'?",
+        "typo": "recipe doubling --set tagger.training.epoch=1 --set tagger.training.lr=4e-4 --set seed=0: "
+        "unknown key 'tagger.training.epoch': did you mean 'epochs'?",
     }
     assert ("finished", "good-seed0") in notes.events
     log = next(f.log for f in failures if f.run.row.name == "bad")
@@ -98,7 +99,7 @@ def test_one_job_keeps_all_threads(places: Places, monkeypatch: pytest.MonkeyPat
     assert json.loads((places.results / "calls").read_text().splitlines()[0])[1] is None
 
 
-@pytest.mark.parametrize("override", ["decoder=hungarian", "stage2.lr=1e-4"])
+@pytest.mark.parametrize("override", ["decoder=hungarian", "scorer.training.lr=1e-4"])
 def test_a_run_waits_for_the_weights_it_shares(places: Places, override: str) -> None:
     first, second = Row("first", "doubling"), Row("second", "doubling", (override,))
     _, notes = _do(places, [first, second, _row("third")])

@@ -8,11 +8,11 @@ import pytest
 
 from permparse.base.errors import UserError
 from permparse.experiments.measures import accuracy
-from permparse.experiments.plan import Known, Run, folder_for, missing, only_rows, runs_of, tagger_for
+from permparse.experiments.plan import Known, Run, folder_for, missing, only_rows, runs_of, trained_stage_for
 from permparse.experiments.records import Record, read_records, write_record
 from permparse.experiments.study import Cell, Line, Row, Study
 
-ROW = Row("mine", "doubling", ("stage1.epochs=3",))
+ROW = Row("mine", "doubling", ("tagger.training.epochs=3",))
 MakeRecord = Callable[..., Record]
 
 
@@ -57,7 +57,7 @@ def test_what_is_done_is_skipped(results: Path, record: MakeRecord) -> None:
 
 def test_a_changed_recipe_is_run_again(results: Path, record: MakeRecord) -> None:
     write_record(results, record(ROW))
-    changed = Run(replace(ROW, overrides=("stage1.epochs=4",)), 0)
+    changed = Run(replace(ROW, overrides=("tagger.training.epochs=4",)), 0)
     known = Known(results)
     assert missing([changed], known) == [changed]
     assert known.outdated(changed)
@@ -65,7 +65,7 @@ def test_a_changed_recipe_is_run_again(results: Path, record: MakeRecord) -> Non
     assert not known.outdated(Run(replace(ROW, name="new"), 0))
 
 
-def test_a_split_that_was_not_judged_is_missing(results: Path, record: MakeRecord) -> None:
+def test_a_split_that_was_not_evaluated_is_missing(results: Path, record: MakeRecord) -> None:
     write_record(results, record(ROW))
     more = Run(replace(ROW, splits=("test", "length-40")), 0)
     assert missing([more], Known(results)) == [more]
@@ -73,7 +73,7 @@ def test_a_split_that_was_not_judged_is_missing(results: Path, record: MakeRecor
 
 def test_what_changes_no_result_makes_no_new_run(results: Path, record: MakeRecord) -> None:
     write_record(results, record(ROW))
-    elsewhere = ("data.folder=elsewhere", "tensorboard=true", "checkpoint_seconds=5")
+    elsewhere = ("data.folder=elsewhere", "tensorboard=true", "checkpoint_seconds=5", "device=cuda")
     assert not missing([Run(replace(ROW, overrides=(*ROW.overrides, *elsewhere)), 0)], Known(results))
 
 
@@ -99,28 +99,28 @@ def test_rows_with_the_same_settings_are_run_once(results: Path, record: MakeRec
 
 
 def test_a_row_that_cannot_be_resolved_is_missing_and_shown_empty(results: Path) -> None:
-    bad = Row("bad", "doubling", ("stage1.epoch=3",))
+    bad = Row("bad", "doubling", ("tagger.training.epoch=3",))
     assert missing([Run(bad, 0)], Known(results)) == [Run(bad, 0)]
     assert Known(results).of_row(bad) == []
 
 
 @pytest.mark.parametrize("override", ["decoder=hungarian", "candidates=20", "surprise=2.0"])
 def test_another_way_to_parse_needs_no_training_of_its_own(trained: tuple, override: str) -> None:
-    order, _ = trained
-    runs = order.folder.parent
-    other = replace(order.row, name="other", overrides=(*order.row.overrides, override))
-    assert folder_for(Run(other, 0), runs) == order.folder
-    assert folder_for(Run(other, 1), runs) != order.folder
+    job, _ = trained
+    runs = job.folder.parent
+    other = replace(job.row, name="other", overrides=(*job.row.overrides, override))
+    assert folder_for(Run(other, 0), runs) == job.folder
+    assert folder_for(Run(other, 1), runs) != job.folder
 
 
 def test_stage_1_is_found_for_a_run_that_differs_after_it(trained: tuple) -> None:
-    order, _ = trained
-    runs = order.folder.parent
+    job, _ = trained
+    runs = job.folder.parent
 
     def changed(override: str) -> Run:
-        return Run(replace(order.row, name="other", overrides=(*order.row.overrides, override)), 0)
+        return Run(replace(job.row, name="other", overrides=(*job.row.overrides, override)), 0)
 
-    assert tagger_for(changed("stage2.lr=2e-3"), runs) == order.folder
-    assert folder_for(changed("stage2.lr=2e-3"), runs) != order.folder
-    assert tagger_for(changed("stage1.lr=2e-3"), runs) is None
-    assert tagger_for(changed("data.lexicon=copy"), runs) is None
+    assert trained_stage_for(changed("scorer.training.lr=2e-3"), runs) == ("tag", job.folder)
+    assert folder_for(changed("scorer.training.lr=2e-3"), runs) != job.folder
+    assert trained_stage_for(changed("tagger.training.lr=2e-3"), runs) is None
+    assert trained_stage_for(changed("data.lexicon=copy"), runs) is None

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from permparse.experiments.catalogue import DOUBLING, all_studies
 from permparse.experiments.records import Record, write_record
 from permparse.experiments.report import write_report
-from permparse.experiments.studies import DOUBLING, all_studies
 
 MakeRecord = Callable[..., Record]
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -25,7 +25,7 @@ def test_without_a_run_every_table_shows_the_paper_and_gaps(results: Path) -> No
 def test_runs_appear_in_tables_figures_and_the_list(results: Path, record: MakeRecord) -> None:
     for seed, value in enumerate((0.9, 1.0)):
         write_record(results, record(DOUBLING, seed, value))
-    write_record(results, replace(record(DOUBLING, 2, 1.0), tagger_from="another-seed2-12345678"))
+    write_record(results, replace(record(DOUBLING, 2, 1.0), taken_from="another-seed2-12345678"))
     page = write_report(all_studies().values(), results).read_text()
     assert "| ours | 96.7 ± 5.8 | 48.3 ± 2.9 | – |" in page
     assert "| [doubling-seed0](runs/doubling-seed0.json) |" in page
@@ -44,7 +44,7 @@ def test_the_page_is_the_same_when_written_again(results: Path, record: MakeReco
 
 
 def test_a_run_of_an_older_recipe_is_in_the_list_and_in_no_table(results: Path, record: MakeRecord) -> None:
-    write_record(results, record(replace(DOUBLING, overrides=("stage1.epochs=99",))))
+    write_record(results, record(replace(DOUBLING, overrides=("tagger.training.epochs=99",))))
     page = write_report(all_studies().values(), results).read_text()
     assert "test 50.0, length-40 50.0, length-100 50.0 (of an older recipe, in no table)" in page
     assert "50.0 ±" not in page

@@ -15,7 +15,7 @@ from permparse.experiments.records import Record, write_record
 from permparse.experiments.study import Cell, Line, Row, Study
 from permparse.experiments.tables import MISSING, build, summarise
 
-ROW, OTHER = Row("mine", "doubling"), Row("other", "doubling", ("stage1.epochs=99",))
+ROW, OTHER = Row("mine", "doubling"), Row("other", "doubling", ("tagger.training.epochs=99",))
 MakeRecord = Callable[..., Record]
 
 
@@ -41,7 +41,7 @@ def test_measures_read_what_they_name(record: MakeRecord) -> None:
     assert accuracy("exact", "gen").read(one) is None
     assert freq().read(one) == 50
     assert seq_given_freq().read(one) == 100
-    assert [minutes(stage).read(one) for stage in ("tagger", "scorer", "both")] == [1, 2, 3]
+    assert [minutes(stage).read(one) for stage in ("tag", "order", None)] == [1, 2, 3]
     assert parameters().read(one) == 1.25
 
 

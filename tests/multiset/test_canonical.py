@@ -4,18 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from permparse.multiset import LEX, VAR, canonical_multiset, producible, surface_tokens
+from permparse.multiset import canonical_multiset
 
 
 def test_order_is_by_position_then_symbol_then_copy():
     counts = np.zeros((3, 4), dtype=np.int64)
-    counts[2, LEX], counts[0, 3], counts[0, VAR], counts[2, 2] = 1, 1, 2, 1
+    counts[2, 0], counts[0, 3], counts[0, 1], counts[2, 2] = 1, 1, 2, 1
     multiset = canonical_multiset(counts)
-    assert multiset.symbols.tolist() == [VAR, VAR, 3, LEX, 2]
+    assert multiset.symbols.tolist() == [1, 1, 3, 0, 2]
     assert multiset.source_index.tolist() == [0, 0, 0, 2, 2]
     assert multiset.copy_index.tolist() == [0, 1, 0, 0, 0]
-    names = ["<lex>", "<var>", "agent", "*"]
-    assert surface_tokens(multiset, names, [None, None, "cat"]) == ["0", "0", "*", "cat", "agent"]
 
 
 @given(arrays(np.int64, st.tuples(st.integers(0, 4), st.integers(2, 5)), elements=st.integers(0, 3)))
@@ -30,14 +28,6 @@ def test_counting_the_tokens_gives_back_the_counts(counts):
 
 def test_empty_multiset_has_no_tokens():
     assert len(canonical_multiset(np.zeros((2, 3), dtype=np.int64))) == 0
-
-
-def test_words_without_lexical_token_cannot_be_copied():
-    counts = np.ones((2, 3), dtype=np.int64)
-    assert producible(counts, ["cat", None]).tolist() == [[1, 1, 1], [0, 1, 1]]
-    assert counts.sum() == 6
-    with pytest.raises(ValueError, match="position 1: the lexicon has no token"):
-        surface_tokens(canonical_multiset(counts), ["<lex>", "<var>", "agent"], ["cat", None])
 
 
 def test_counts_must_be_integers():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from multiset.oracles_multiset import enumerated_best_log_prob, enumerated_log_total_probability
 from permparse.multiset import log_total_probability, most_likely_counts
+from permparse.multiset.recursion import check_arguments
 
 INF = float("inf")
 
@@ -115,4 +116,4 @@ def test_no_groups_and_no_positions_are_fine():
 )
 def test_wrong_arguments_are_named(log_probs, totals, message):
     with pytest.raises(ValueError, match=message):
-        log_total_probability(log_probs, totals)
+        check_arguments(log_probs, totals)

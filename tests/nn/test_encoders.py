@@ -1,55 +1,63 @@
+"""Encoders: padding, empty sentences, dropped words, given vectors, and kinds from elsewhere."""
+
+import numpy as np
 import pytest
 import torch
 
-from permparse.nn import PAD, UNK, EncoderConfig, SourceNetwork, build_encoder, source_batch
+from nn.oracles import PlainEncoder, sentence
+from permparse.base.errors import UserError
+from permparse.nn import PAD, UNK, InputSizes, build_encoder, sentence_batch
+from permparse.nn.encoders import WordEncoderSettings
 
-KINDS = ["geometric", "bilstm", "none"]
+KINDS = ["geometric", "bilstm"]
 
 
-def config(kind: str, **changes) -> EncoderConfig:
-    settings = {"kind": kind, "layers": 2, "hidden_size": 8, "heads": 2, "embedding_size": 8}
-    return EncoderConfig(**(settings | changes))
+def settings(kind: str = "geometric", **changes) -> WordEncoderSettings:
+    return WordEncoderSettings(**({"kind": kind, "layers": 2, "hidden_size": 8, "embedding_size": 8} | changes))
+
+
+def encoder(kind: str = "geometric", words: int = 12, features: tuple[int, ...] = (), **changes):
+    torch.manual_seed(0)
+    return build_encoder(settings(kind, **changes), InputSizes(words, features)).double().eval()
+
+
+def plain(words: int = 9, features: tuple[int, ...] = (), **changes) -> PlainEncoder:
+    torch.manual_seed(0)
+    return PlainEncoder(settings(**changes), InputSizes(words, features))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_padding_equals_slicing(kind):
-    torch.manual_seed(0)
-    encoder = build_encoder(config(kind)).double().eval()
-    embedded = torch.randn(3, 6, 8, dtype=torch.float64)
-    lengths = torch.tensor([6, 2, 1])
-    states = encoder(embedded, lengths)
-    for b, n in enumerate(lengths.tolist()):
-        alone = encoder(embedded[b : b + 1, :n], lengths[b : b + 1])
-        torch.testing.assert_close(states[b : b + 1, :n], alone, rtol=1e-12, atol=1e-12)
-        assert (states[b, n:] == 0).all()
+@pytest.mark.parametrize("embedding_size", [8, 6])
+def test_padding_equals_slicing(kind, embedding_size):
+    network = encoder(kind, embedding_size=embedding_size)
+    sentences = [sentence(ids) for ids in ([4, 5, 6, 7, 8, 9], [10, 11], [3])]
+    states = network(sentence_batch(sentences))
+    for b, alone in enumerate(sentences):
+        expected = network(sentence_batch([alone]))
+        torch.testing.assert_close(states[b : b + 1, : len(alone)], expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_empty_sentences_are_fine(kind):
-    encoder = build_encoder(config(kind)).eval()
-    assert encoder(torch.zeros(2, 0, 8), torch.tensor([0, 0])).shape == (2, 0, 8)
-    mixed = encoder(torch.randn(2, 3, 8), torch.tensor([3, 0]))
-    assert torch.isfinite(mixed).all()
-    assert (mixed[1] == 0).all()
+    network = encoder(kind)
+    assert network(sentence_batch([sentence([]), sentence([])])).shape == (2, 0, 8)
+    assert torch.isfinite(network(sentence_batch([sentence([4, 5, 6]), sentence([])]))).all()
 
 
-@pytest.mark.parametrize("kind", ["geometric", "bilstm"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_order_of_words_matters(kind):
-    torch.manual_seed(0)
-    encoder = build_encoder(config(kind)).eval()
-    embedded = torch.randn(1, 5, 8)
-    lengths = torch.tensor([5])
-    mirrored = encoder(embedded.flip(1), lengths).flip(1)
-    assert not torch.allclose(encoder(embedded, lengths), mirrored, atol=1e-3)
+    network, ids = encoder(kind), [4, 5, 6, 7, 8]
+    forwards, backwards = (network(sentence_batch([sentence(x)])) for x in (ids, ids[::-1]))
+    assert not torch.allclose(forwards, backwards.flip(1), atol=1e-3)
 
 
-def test_heads_must_divide_the_hidden_size():
-    with pytest.raises(ValueError, match="heads: expected a divisor of the hidden size 8, got 3"):
-        build_encoder(config("geometric", heads=3))
+def test_the_hidden_size_must_suit_the_heads():
+    with pytest.raises(ValueError, match="hidden_size: expected a multiple of the 4 attention heads, got 6"):
+        encoder("geometric", hidden_size=6)
 
 
 def test_rare_words_are_dropped_as_often_as_their_count_says():
-    network = SourceNetwork(config("none", word_dropout=0.0, rare_dropout=2.0), vocabulary_size=6)
+    network = plain(6, word_dropout=0.0, rare_dropout=2.0)
     network.count_words(torch.tensor([3] * 2 + [4] * 18 + [5] * 10_000))
     torch.manual_seed(0)
     ids = torch.tensor([PAD, 3, 4, 5]).expand(4000, 4)
@@ -59,9 +67,8 @@ def test_rare_words_are_dropped_as_often_as_their_count_says():
 
 
 def test_word_dropout_replaces_words_in_training_only():
-    torch.manual_seed(0)
-    network = SourceNetwork(config("none", word_dropout=0.5, dropout=0.0), vocabulary_size=9)
-    batch = source_batch([[5] * 200])
+    network = plain(word_dropout=0.5, dropout=0.0)
+    batch = sentence_batch([sentence([5] * 200)])
     dropped = (network(batch)[0] == network.words.weight[UNK]).all(-1)
     assert 60 < int(dropped.sum()) < 140
     network.eval()
@@ -70,30 +77,39 @@ def test_word_dropout_replaces_words_in_training_only():
 
 def test_given_vectors_are_used_and_can_be_frozen():
     given = {"embedding_size": 6, "vectors": "glove.txt"}
-    network = SourceNetwork(config("none", **given, freeze_vectors=True), 9)
+    network = plain(**given, freeze_vectors=True)
     before, vectors = network.words.weight.clone(), torch.randn(2, 6)
     network.start_from(torch.tensor([7, 3]), vectors)
     assert torch.equal(network.words.weight[[7, 3]], vectors)
     assert torch.equal(network.words.weight[:3], before[:3])
     assert not network.words.weight.requires_grad
-    assert SourceNetwork(config("none", **given), 9).words.weight.requires_grad
-    assert SourceNetwork(config("none", freeze_vectors=True), 9).words.weight.requires_grad
-    with pytest.raises(ValueError, match=r"vectors: expected shape \[1, 6\], got \[2, 6\]"):
-        network.start_from(torch.tensor([5]), vectors)
+    assert plain(**given).words.weight.requires_grad
+    assert plain(freeze_vectors=True).words.weight.requires_grad
+    with pytest.raises(ValueError, match=r"vectors: expected shape \[2, 6\], got \[2, 5\]"):
+        network.start_from(torch.tensor([5, 3]), vectors[:, :5])
 
 
-def test_features_are_added_to_the_word():
-    network = SourceNetwork(config("none"), 9, feature_sizes=(3,)).eval()
-    batch = source_batch([[4, 5], [6]], [torch.tensor([[1], [2]]).numpy(), torch.tensor([[0]]).numpy()])
+def test_features_and_contents_are_added_to_the_word():
+    network = plain(features=(3,)).eval()
+    batch = sentence_batch([sentence([4, 5], np.array([[1], [2]])), sentence([6], np.array([[0]]))])
     assert batch.features is not None
     assert batch.features.shape == (2, 2, 1)
+    contents = torch.randn(2, 2, 8)
     expected = network.words.weight[5] + network.features[0].weight[2]
     torch.testing.assert_close(network(batch)[0, 1], expected)
+    torch.testing.assert_close(network(batch, contents)[0, 1], expected + contents[0, 1])
     with pytest.raises(ValueError, match="features: expected 1 of every word, got none"):
-        network(source_batch([[4, 5]]))
+        network(sentence_batch([sentence([4, 5])]))
 
 
-def test_source_batch_pads_with_pad():
-    batch = source_batch([[4, 5, 6], [], [7]])
+def test_a_batch_is_padded_and_keeps_its_words():
+    batch = sentence_batch([sentence([4, 5, 6]), sentence([]), sentence([7])])
     assert batch.ids.tolist() == [[4, 5, 6], [PAD] * 3, [7, PAD, PAD]]
     assert batch.mask.sum(1).tolist() == batch.lengths.tolist() == [3, 0, 1]
+    assert batch.words == (("word4", "word5", "word6"), (), ("word7",))
+    assert batch.to("meta").device.type == "meta"
+
+
+def test_an_unknown_kind_is_refused_in_words():
+    with pytest.raises(UserError, match="no encoder is called 'bilstn'; did you mean 'bilstm'"):
+        build_encoder(settings("bilstn"), InputSizes(9))

@@ -20,7 +20,7 @@ def test_equals_the_textbook_product(seed, size):
 
 
 def test_right_neighbour_is_visited_first_then_left_and_outwards():
-    order, rank = visiting_order(5)
+    order, rank = visiting_order(5, torch.device("cpu"))
     assert order.tolist() == [
         [0, 1, 2, 3, 4],
         [1, 2, 0, 3, 4],

@@ -2,23 +2,17 @@ import numpy as np
 import pytest
 import torch
 
+from nn.oracles import sentence
 from permparse.multiset import CanonicalMultiset, canonical_multiset
-from permparse.nn import (
-    EncoderConfig,
-    JumpScorer,
-    ScorerConfig,
-    geometric_log_attention,
-    scorer_batch,
-)
-from permparse.nn.jump_scorer import DISTANCE_BUCKETS, distance_bucket
+from permparse.nn import InputSizes, JumpScorer, ScorerBatch, ScorerSettings, Sentence, geometric_log_attention
+from permparse.nn import scorer_batch as batch_of_sentences
+from permparse.nn.encoders import WordEncoderSettings
+from permparse.nn.jump_scorer import DISTANCE_BUCKETS, MAX_COPIES, SATURATION, distance_bucket
 
-ENCODER = EncoderConfig(hidden_size=8, heads=2, embedding_size=8, layers=1)
+ENCODER = WordEncoderSettings(hidden_size=8, embedding_size=8, layers=1)
 VARIANTS = [
     {},
-    {"type_rank": 3},
-    {"state_rank": 3},
     {"distance": True},
-    {"geometric": False},
     {"multisets": True},
     {"normalise": False},
     {"plain_values": True},
@@ -28,8 +22,12 @@ VARIANTS = [
 
 def small_scorer(**changes) -> JumpScorer:
     torch.manual_seed(0)
-    config = ScorerConfig(encoder=ENCODER, symbol_size=4, copy_size=4, ff_size=16, jump_size=8, **changes)
-    return JumpScorer(config, source_vocabulary_size=12, symbol_count=6).double().eval()
+    settings = ScorerSettings(encoder=ENCODER, copy_size=4, ff_size=16, jump_size=8, **changes)
+    return JumpScorer(settings, InputSizes(12), symbols=6, special_symbols=2).double().eval()
+
+
+def scorer_batch(sources: list[list[int]], multisets: list[CanonicalMultiset]) -> ScorerBatch:
+    return batch_of_sentences([sentence(ids) for ids in sources], multisets)
 
 
 def random_multiset(seed: int, positions: int, most: int = 2) -> CanonicalMultiset:
@@ -51,11 +49,15 @@ def test_padding_equals_slicing(changes):
 
 @pytest.mark.parametrize("changes", VARIANTS)
 def test_every_term_is_trained(changes):
+    """Every weight moves the scores, but for what a softmax cannot see or no token of the batch has."""
     scorer = small_scorer(**changes)
-    problem = scorer(scorer_batch([[4, 5, 6]], [random_multiset(1, 3)]))
-    (problem.start.sum() + problem.end.sum() + problem.jump.square().sum()).backward()
-    missing = [name for name, p in scorer.named_parameters() if p.grad is None or not torch.isfinite(p.grad).all()]
-    assert missing == []
+    problem = scorer(scorer_batch([[4, 5, 6], [7, 8, 9]], [random_multiset(1, 3), random_multiset(5, 3)]))
+    weights = [torch.randn_like(part) for part in (problem.start, problem.end, problem.jump)]
+    loss = sum((w * s).sum() for w, s in zip(weights, (problem.start, problem.end, problem.jump), strict=True))
+    loss.backward()
+    still = {name for name, p in scorer.named_parameters() if p.grad is None or not (p.grad != 0).any()}
+    assert still == set()
+    assert all(torch.isfinite(p.grad).all() for p in scorer.parameters())
 
 
 def test_paper_jumps_are_log_attention_and_never_to_itself():
@@ -68,20 +70,22 @@ def test_paper_jumps_are_log_attention_and_never_to_itself():
 
 
 def test_plain_values_do_not_know_their_sentence_but_operators_do():
-    scorer = small_scorer(multisets=True, plain_values=True, geometric=False)
+    scorer = small_scorer(multisets=True, plain_values=True)
     multiset = CanonicalMultiset(np.array([0, 0, 3]), np.array([0, 1, 2]), np.array([0, 0, 0]))
     problems = [scorer(scorer_batch([[4, 5, word]], [multiset])) for word in (6, 7)]
-    jumps = [problem.jump[0] for problem in problems]
-    torch.testing.assert_close(jumps[0][0, 1], jumps[1][0, 1])
-    assert not torch.isclose(jumps[0][0, 2], jumps[1][0, 2])
+    starts = [problem.start[0] for problem in problems]
+    torch.testing.assert_close(starts[0][:2], starts[1][:2])
+    assert not torch.isclose(starts[0][2], starts[1][2])
 
 
-def test_words_are_seen_through_their_symbol_and_state_only():
+def test_words_are_seen_through_their_id_only():
+    """Two names that share the id of the unknown word look alike, whatever they are; another id does not."""
     scorer = small_scorer()
     one = CanonicalMultiset(np.array([0, 1]), np.array([0, 0]), np.array([0, 0]))
-    batch = scorer_batch([[4], [4]], [one, one])
-    problem = scorer(batch)
+    sentences = [Sentence((name,), np.array([word])) for name, word in (("Ann", 4), ("Zoe", 4), ("Zoe", 5))]
+    problem = scorer(batch_of_sentences(sentences, [one] * 3))
     assert torch.equal(problem.jump[0], problem.jump[1])
+    assert not torch.equal(problem.jump[0], problem.jump[2])
 
 
 def test_multisets_let_the_encoder_see_what_a_word_contributes():
@@ -103,29 +107,30 @@ def test_empty_multisets_and_single_tokens_are_fine():
 
 
 def test_more_copies_than_are_told_apart_share_an_embedding():
-    scorer = small_scorer(max_copies=2)
+    scorer = small_scorer()
     counts = np.zeros((1, 6), dtype=np.int64)
     counts[0, 2] = 300
     problem = scorer(scorer_batch([[4]], [canonical_multiset(counts)]))
     assert problem.sizes() == [300]
-    assert torch.equal(problem.start[0, 1], problem.start[0, 299])
+    assert torch.equal(problem.start[0, MAX_COPIES - 1], problem.start[0, 299])
+    assert not torch.equal(problem.start[0, 0], problem.start[0, 1])
 
 
 def test_scores_stay_within_the_saturation_whatever_the_weights():
-    scorer = small_scorer(saturation=5.0)
+    scorer = small_scorer()
     with torch.no_grad():
         for parameter in scorer.parameters():
             parameter.mul_(1e4)
     problem = scorer(scorer_batch([[4, 5, 6]], [random_multiset(3, 3)]))
-    assert problem.start.abs().max() <= 5
-    worst = geometric_log_attention(torch.full((problem.size, problem.size), 5.0)).nan_to_num(neginf=0).min() - 10
-    assert problem.jump.min() >= worst
+    assert problem.start.abs().max() <= SATURATION
+    worst = geometric_log_attention(torch.full((problem.size, problem.size), SATURATION)).nan_to_num(neginf=0).min()
+    assert problem.jump.min() >= worst - 2 * SATURATION
 
 
 @torch.no_grad()
 def test_without_normalisation_scores_are_those_of_the_paper():
     """No LayerNorm, raw attention scores within [-16, 14], start and end within ±50, untouched inside."""
-    scorer = small_scorer(normalise=False, geometric=False)
+    scorer = small_scorer(normalise=False)
     batch = scorer_batch([[4, 5, 6]], [random_multiset(3, 3)])
     assert not any(isinstance(part, torch.nn.LayerNorm) for part in scorer.represent)
     assert 0 < scorer(batch).start.abs().max() < 1
@@ -134,7 +139,11 @@ def test_without_normalisation_scores_are_those_of_the_paper():
     problem = scorer(batch)
     assert (problem.start == 50).all()
     assert (problem.end == -50).all()
-    assert (problem.jump.min(), problem.jump.max()) == (-16, 14)
+    size = problem.size
+    raw = torch.full((size, size), -16.0, dtype=torch.float64).triu(1) + torch.full((size, size), 14.0).tril(-1)
+    expected = geometric_log_attention(raw)
+    off_diagonal = ~torch.eye(size, dtype=torch.bool)
+    torch.testing.assert_close(problem.jump[0][off_diagonal], expected[off_diagonal])
 
 
 def test_distance_buckets_mirror_and_grow_with_distance():

@@ -4,42 +4,40 @@ import math
 import pytest
 import torch
 
-from nn.oracles import full_vocabulary_loss
-from permparse.multiset import LEX, VAR, Group
-from permparse.nn import (
-    EncoderConfig,
-    Hint,
-    MultisetTagger,
-    TaggerConfig,
-    TaggerExample,
-    source_batch,
-    tagger_batch,
-)
+from nn.oracles import full_vocabulary_loss, sentence
+from permparse.nn import InputSizes, MultisetTagger, TaggerExample, TaggerSettings, sentence_batch, tagger_batch
+from permparse.nn.batches import Copies
+from permparse.nn.encoders import WordEncoderSettings
 
+LEX, VAR = 0, 1
 SYMBOLS = 5
-ENCODER = EncoderConfig(hidden_size=8, heads=2, embedding_size=8, layers=1, dropout=0.0, word_dropout=0.0)
+ENCODER = WordEncoderSettings(hidden_size=8, embedding_size=8, layers=1, dropout=0.0, word_dropout=0.0)
 
 
 def small_tagger(max_count: int = 2, seed: int = 0) -> MultisetTagger:
     torch.manual_seed(seed)
-    config = TaggerConfig(encoder=ENCODER, ff_size=16, ff_dropout=0.0, max_count=max_count)
-    return MultisetTagger(config, source_vocabulary_size=12, symbol_count=SYMBOLS).double()
+    settings = TaggerSettings(encoder=ENCODER, ff_size=16, ff_dropout=0.0, max_count=max_count)
+    return MultisetTagger(settings, InputSizes(12), SYMBOLS).double()
 
 
-def everywhere(symbol: int, total: int, size: int) -> Group:
-    return Group(symbol, total, tuple(range(size)))
+def everywhere(symbol: int, total: int, size: int) -> Copies:
+    return symbol, total, tuple(range(size))
 
 
-def enumerated_loss(tagger: MultisetTagger, example: TaggerExample, groups: list[Group]) -> float:
+def example(ids, copies, hints=()) -> TaggerExample:
+    return TaggerExample.build(sentence(ids), copies, hints)
+
+
+def enumerated_loss(tagger: MultisetTagger, ids: list[int], groups: list[Copies]) -> float:
     """Sum over all counts of all cells that agree with the groups; the other cells are zero."""
-    log_probs = tagger.log_probs(source_batch([example.source]))[0].detach()
+    log_probs = tagger.log_probs(sentence_batch([sentence(ids)]))[0].detach()
     size, symbols, choices = log_probs.shape
     cells = [(i, v) for i in range(size) for v in range(symbols)]
     total = 0.0
     for values in itertools.product(range(choices), repeat=len(cells)):
         counts = dict(zip(cells, values, strict=True))
-        explained = {(i, g.symbol) for g in groups for i in g.positions}
-        fits = all(sum(counts[i, g.symbol] for i in g.positions) == g.total for g in groups)
+        explained = {(i, symbol) for symbol, _, positions in groups for i in positions}
+        fits = all(sum(counts[i, symbol] for i in positions) == total for symbol, total, positions in groups)
         if fits and all(k == 0 for cell, k in counts.items() if cell not in explained):
             total += math.exp(sum(float(log_probs[i, v, k]) for (i, v), k in counts.items()))
     return -math.log(total)
@@ -47,32 +45,31 @@ def enumerated_loss(tagger: MultisetTagger, example: TaggerExample, groups: list
 
 def test_loss_equals_enumeration_with_lexicon_and_variables():
     torch.manual_seed(3)
-    config = TaggerConfig(encoder=ENCODER, ff_size=8, ff_dropout=0.0, max_count=1)
-    tagger = MultisetTagger(config, source_vocabulary_size=12, symbol_count=3).double()
-    groups = [everywhere(2, 2, 4), Group(LEX, 1, (0, 3)), Group(LEX, 1, (1,)), Group(VAR, 1, (2,))]
-    example = TaggerExample.build([4, 5, 6, 4], groups)
-    loss = tagger.loss(tagger_batch([example]))
-    assert loss.item() == pytest.approx(enumerated_loss(tagger, example, groups))
+    settings = TaggerSettings(encoder=ENCODER, ff_size=8, ff_dropout=0.0, max_count=1)
+    tagger = MultisetTagger(settings, InputSizes(12), 3).double()
+    groups = [everywhere(2, 2, 4), (LEX, 1, (0, 3)), (LEX, 1, (1,)), (VAR, 1, (2,))]
+    loss = tagger.loss(tagger_batch([example([4, 5, 6, 4], groups)]))
+    assert loss.item() == pytest.approx(enumerated_loss(tagger, [4, 5, 6, 4], groups))
 
 
 def test_loss_equals_full_vocabulary_recursion_on_ragged_batches():
     tagger = small_tagger()
     examples = [
-        TaggerExample.build([4, 5, 6, 7], [everywhere(2, 3, 4), everywhere(4, 1, 4)]),
-        TaggerExample.build([8, 9], [everywhere(3, 2, 2)]),
-        TaggerExample.build([8, 9, 10], []),
+        example([4, 5, 6, 7], [everywhere(2, 3, 4), everywhere(4, 1, 4)]),
+        example([8, 9], [everywhere(3, 2, 2)]),
+        example([8, 9, 10], []),
     ]
     batch = tagger_batch(examples)
     torch.testing.assert_close(tagger.loss(batch), full_vocabulary_loss(tagger, batch))
-    alone = torch.cat([tagger.loss(tagger_batch([example])) for example in examples])
+    alone = torch.cat([tagger.loss(tagger_batch([one])) for one in examples])
     torch.testing.assert_close(tagger.loss(batch), alone)
 
 
 def test_hints_add_the_log_probability_of_enough_copies():
     tagger = small_tagger()
-    example = TaggerExample.build([4, 5], [everywhere(2, 2, 2)], [Hint(1, 2, 2), Hint(0, 2, 9)])
-    batch = tagger_batch([TaggerExample.build([6], []), example])
-    probs = tagger.log_probs(batch.source)[1, :, 2].exp()
+    hinted = example([4, 5], [everywhere(2, 2, 2)], [(2, 2, (1,)), (2, 9, (0,))])
+    batch = tagger_batch([example([6], []), hinted])
+    probs = tagger.log_probs(batch.sentences)[1, :, 2].exp()
     expected = -0.5 * (probs[1, 2].log() + probs[0, 2].log())
     difference = tagger.loss(batch, hint_weight=0.5) - tagger.loss(batch)
     torch.testing.assert_close(difference, torch.stack([expected * 0, expected]))
@@ -82,41 +79,39 @@ def test_hints_add_the_log_probability_of_enough_copies():
 
 def test_prediction_is_the_best_count_of_every_cell():
     tagger = small_tagger().eval()
-    source = source_batch([[4, 5, 6], [7]])
-    prediction = tagger.predict(source)
-    best, counts = tagger.log_probs(source).max(-1)
-    mask = source.mask[..., None]
-    assert torch.equal(prediction.counts, counts * mask)
-    torch.testing.assert_close(prediction.log_prob, (best * mask).sum((1, 2)))
+    batch = sentence_batch([sentence([4, 5, 6]), sentence([7])])
+    best, counts = tagger.log_probs(batch).max(-1)
+    for b, (lattice, length) in enumerate(zip(tagger.predict(batch), (3, 1), strict=True)):
+        assert lattice.best.tolist() == counts[b, :length].tolist()
+        assert lattice.log_prob == pytest.approx(best[b, :length].sum().item())
 
 
 def test_constrained_counts_unite_to_the_gold_multiset():
     tagger = small_tagger().eval()
-    groups = [everywhere(2, 4, 3), Group(LEX, 2, (0, 2)), Group(VAR, 1, (1,))]
-    batch = tagger_batch([TaggerExample.build([4, 5, 6], groups), TaggerExample.build([7], [])])
+    groups = [everywhere(2, 4, 3), (LEX, 2, (0, 2)), (VAR, 1, (1,))]
+    batch = tagger_batch([example([4, 5, 6], groups), example([7], [])])
     counts = tagger.constrained_counts(batch)
     assert counts[0].sum(0).tolist() == [2, 1, 4, 0, 0]
     assert counts[0, 1, LEX] == 0
     assert counts[0, 1, VAR] == 1
     assert counts[1].sum() == 0
     with pytest.raises(ValueError, match="total 3: expected at most 2"):
-        tagger.constrained_counts(tagger_batch([TaggerExample.build([7], [Group(VAR, 3, (0,))])]))
+        tagger.constrained_counts(tagger_batch([example([7], [(VAR, 3, (0,))])]))
 
 
 def test_constrained_counts_equal_the_prediction_where_that_is_right():
     tagger = small_tagger(seed=1).eval()
     torch.nn.init.normal_(tagger.logits.bias)  # untrained, it would predict nothing
-    source = [4, 5, 6]
-    predicted = tagger.predict(source_batch([source])).counts[0]
+    predicted = torch.from_numpy(tagger.predict(sentence_batch([sentence([4, 5, 6])]))[0].best)
     totals = predicted.sum(0).tolist()
     groups = [everywhere(v, total, 3) for v, total in enumerate(totals) if total]
     assert groups
-    assert torch.equal(tagger.constrained_counts(tagger_batch([TaggerExample.build(source, groups)]))[0], predicted)
+    assert torch.equal(tagger.constrained_counts(tagger_batch([example([4, 5, 6], groups)]))[0], predicted)
 
 
 def test_one_word_empty_sentence_and_empty_batch_are_fine():
     tagger = small_tagger()
-    batch = tagger_batch([TaggerExample.build([4], [everywhere(2, 1, 1)]), TaggerExample.build([], [])])
+    batch = tagger_batch([example([4], [everywhere(2, 1, 1)]), example([], [])])
     loss = tagger.loss(batch)
     assert torch.isfinite(loss).all()
     assert loss[1] == 0
@@ -125,8 +120,8 @@ def test_one_word_empty_sentence_and_empty_batch_are_fine():
 
 def test_training_learns_a_toy_task_from_totals_alone():
     torch.manual_seed(0)
-    config = TaggerConfig(encoder=ENCODER.model_copy(update={"kind": "none"}), ff_dropout=0.0, max_count=2)
-    tagger = MultisetTagger(config, source_vocabulary_size=12, symbol_count=SYMBOLS)
+    plain = ENCODER.model_copy(update={"kind": "nn.oracles:PlainEncoder"})
+    tagger = MultisetTagger(TaggerSettings(encoder=plain, ff_dropout=0.0, max_count=2), InputSizes(12), SYMBOLS)
     # words 4 and 5 give symbols 2 and 3, word 6 gives two copies of symbol 4
     gives = {4: (2, 1), 5: (3, 1), 6: (4, 2)}
     examples = []
@@ -135,15 +130,14 @@ def test_training_learns_a_toy_task_from_totals_alone():
         for word in words:
             symbol, copies = gives[word]
             totals[symbol] = totals.get(symbol, 0) + copies
-        examples.append(TaggerExample.build(words, [everywhere(v, n, 3) for v, n in totals.items()]))
+        examples.append(example(words, [everywhere(v, n, 3) for v, n in totals.items()]))
     batch = tagger_batch(examples)
     optimiser = torch.optim.Adam(tagger.parameters(), 2e-2)
     for _ in range(100):
         optimiser.zero_grad()
         tagger.loss(batch).mean().backward()
         optimiser.step()
-    prediction = tagger.eval().predict(batch.source)
-    for example, counts in zip(examples, prediction.counts, strict=True):
-        for i, word in enumerate(example.source.tolist()):
+    for lattice, learned in zip(tagger.eval().predict(batch.sentences), examples, strict=True):
+        for counts, word in zip(lattice.best, learned.sentence.ids.tolist(), strict=True):
             symbol, copies = gives[word]
-            assert counts[i, symbol] == copies == counts[i].sum()
+            assert counts[symbol] == copies == counts.sum()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from permparse.training.calibration import Calibration, fit
+from permparse.parsers.multiset_permutation.confidence import Calibration, fit
 
 
 def _sample(count: int, seed: int = 0) -> tuple[list[tuple[float, float, float, float]], list[bool]]:

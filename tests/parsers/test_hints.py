@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from permparse.parsers.multiset_permutation.codec import Codec
+from permparse.parsers.multiset_permutation.stages import tag_data
+from permparse.parsers.recipe import load_recipe
 from permparse.tasks import get_task
-from permparse.training.codec import Codec
-from permparse.training.recipe import load_recipe
-from permparse.training.tagging import encode_training_data
 
 
 def hinted(folder: Path, lines: list[str], kind: str = "ibm1") -> list[set[tuple[str, str]]]:
     """The (word, token) pairs of the hints of each line of a training file."""
     path = folder / "train.tsv"
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    recipe = load_recipe("tsv", [f"data.options.train={path}", f"stage1.hint={kind}", "data.lexicon=copy"])
+    recipe = load_recipe("tsv", [f"data.options.train={path}", f"tagger.hints.kind={kind}", "data.lexicon=copy"])
     task = get_task("tsv", train=str(path))
     examples = task.load("train")
     codec = Codec.build(task, examples, recipe.data)
-    data = encode_training_data(codec, examples, recipe.stage1, recipe.tagger.max_count)
+    data = tag_data(codec, examples, recipe.tagger)
     return [
-        {([*source.words, "<end>"][at], codec.symbols.token(symbol)) for at, symbol, _ in example.hints.tolist()}
-        for example, source in zip(data.examples, data.sources, strict=True)
+        {(sentence.positions[at], codec.symbols.token(symbol)) for at, symbol, _ in example.hints.tolist()}
+        for example, sentence in zip(data.examples, data.encoded.sentences, strict=True)
     ]
 
 

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from rich.console import Console
 
-from permparse.data import downloads
 from permparse.base.errors import UserError
+from permparse.tasks import downloads
 
 CONTENT = bytes(range(256)) * 2000
 

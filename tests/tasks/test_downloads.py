@@ -8,8 +8,9 @@ from http.client import IncompleteRead
 
 import pytest
 
-from permparse.data import cache_folder, data_files, data_folder, data_sets, download, downloads
 from permparse.base.errors import UserError
+from permparse.tasks import downloads
+from permparse.tasks.downloads import cache_folder, data_files, data_folder, data_sets, download
 
 
 @pytest.fixture(autouse=True)

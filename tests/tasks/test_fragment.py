@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permparse.data import is_variable
 from permparse.base.errors import UserError
 from permparse.tasks import fragment_grammar as grammar
 from permparse.tasks import get_task
 from permparse.tasks.fragment import order_free_match
 from permparse.tasks.fragment_grammar import Clause, Noun, Verb, write
+from permparse.text import is_variable
 
 TASK = get_task("fragment")
 GIVE = Verb("give", "gave", "given")

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from permparse.base.errors import UserError
-from permparse.tasks import get_task, tokenizers
+from permparse.tasks import get_task
 from permparse.tasks.okapi import APART, clause_match, clauses
+from permparse.text import tokenizers
 
 TASK = get_task("okapi-email")
 VERBOSE = get_task("okapi-email", short=False)

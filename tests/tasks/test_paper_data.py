@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from permparse.data import is_variable
 from permparse.tasks import build_lexicon, get_task
 from permparse.tasks.funql import VARIADIC, Tree, parse, tokens
+from permparse.text import is_variable
 
 pytestmark = pytest.mark.data
 TASKS = ("doubling", "cogs", "atis-iid", "atis-length", "okapi-calendar", "okapi-document", "okapi-email")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from permparse.data import Link, align
+from permparse.text import Copies, align
 
 NULL = None
 
@@ -42,26 +42,26 @@ def test_links_match_the_textbook(data, threshold):
     links = align(sources, targets, threshold=threshold, iterations=4)
     for (n, i, y), posterior in textbook_posteriors(sources, targets, 4).items():
         if abs(posterior - threshold) > 1e-9:
-            assert (Link(i, y, targets[n].count(y)) in links[n]) == (posterior > threshold)
+            assert (Copies(y, targets[n].count(y), (i,)) in links[n]) == (posterior > threshold)
 
 
 def test_words_find_their_tokens():
     sources = [["the", "cat"], ["the", "dog"], ["a", "cat"], ["a", "dog"]]
     targets = [["cat", "*"], ["*", "dog"], ["cat"], ["dog"]]
     links = align(sources, targets, threshold=0.5, iterations=20)
-    assert links[0] == [Link(0, "*", 1), Link(1, "cat", 1)]
-    assert links[3] == [Link(1, "dog", 1)]
+    assert links[0] == [Copies("*", 1, (0,)), Copies("cat", 1, (1,))]
+    assert links[3] == [Copies("dog", 1, (1,))]
 
 
 def test_what_no_word_produces_can_be_linked_to_the_place_behind_the_last():
     sources, targets = [["cat"], ["dog"], ["cat", "dog"]], [["cat", "GET"], ["dog", "GET"], ["cat", "dog", "GET"]]
-    assert align(sources, targets, threshold=0.9)[2] == [Link(0, "cat", 1), Link(1, "dog", 1)]
+    assert align(sources, targets, threshold=0.9)[2] == [Copies("cat", 1, (0,)), Copies("dog", 1, (1,))]
     linked = align(sources, targets, threshold=0.9, null_links=True)
-    assert linked[2] == [Link(0, "cat", 1), Link(1, "dog", 1), Link(2, "GET", 1)]
+    assert linked[2] == [Copies("cat", 1, (0,)), Copies("dog", 1, (1,)), Copies("GET", 1, (2,))]
 
 
 def test_copies_are_counted():
-    assert align([["a"], ["b"]], [["x", "x"], []], threshold=0.4) == [[Link(0, "x", 2)], []]
+    assert align([["a"], ["b"]], [["x", "x"], []], threshold=0.4) == [[Copies("x", 2, (0,))], []]
 
 
 def test_a_repeated_word_shares_its_posterior():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permparse.data import Example, Lexicon
+from permparse.text import Example, Lexicon
 from permparse.text.lexicon import induce_entries, is_variable
 
 

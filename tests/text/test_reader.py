@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from permparse.data import Row, clean_sentence, read_tsv
 from permparse.base.errors import UserError
+from permparse.text import Row, clean_sentence, read_tsv
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permparse.data import Trigrams
+from permparse.text import Trigrams
 
 TOKENS = st.sampled_from("abcde")
 SEQUENCES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=8)

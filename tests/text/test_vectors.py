@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from permparse.data import read_vectors
 from permparse.base.errors import UserError
+from permparse.text import read_vectors
 
 GLOVE = "the 0.25 -1 2e-1\nMonday 1 2 3\n. . 4 5 6\nto 0 0 1\n"
 

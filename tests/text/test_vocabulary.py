@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from permparse.data import UNKNOWN, Vocabulary
+from permparse.text import UNKNOWN, Vocabulary
 
 
 def test_order_is_specials_then_frequency_then_alphabet():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permparse.training.batching import bucketed, sorted_batches, spread
+from permparse.base.batching import bucketed, sorted_batches, spread
 
 lengths = st.lists(st.integers(0, 60), min_size=1, max_size=200)
 

@@ -9,10 +9,10 @@ import pytest
 
 from conftest import TINY
 from permparse.base.errors import UserError
-from permparse.training.recipe import load_recipe
+from permparse.parsers.recipe import load_recipe
 from permparse.training.run import train
 
-SMALL = [*TINY, "data.train_examples=200", "stage1.epochs=1", "stage2.epochs=1", "tensorboard=true"]
+SMALL = [*TINY, "data.train_examples=200", "tagger.training.epochs=1", "scorer.training.epochs=1", "tensorboard=true"]
 
 
 def test_tensorboard_reads_the_curves_of_both_stages(tmp_path: Path) -> None:
@@ -22,11 +22,11 @@ def test_tensorboard_reads_the_curves_of_both_stages(tmp_path: Path) -> None:
     train(load_recipe("fragment", SMALL), tmp_path, quiet=True)
     curves = EventAccumulator(str(tmp_path / "tensorboard"))
     curves.Reload()
-    stages = {"tagger": {"Freq"}, "scorer": {"accuracy", "Seq", "Seq/Freq"}}
+    stages = {"tag": {"Freq"}, "order": {"accuracy", "Seq", "Seq/Freq"}}
     expected = {f"{s}/{name}" for s, names in stages.items() for name in names | {"loss", "learning rate"}}
     assert set(curves.Tags()["scalars"]) == expected
-    assert [point.step for point in curves.Scalars("tagger/loss")] == [0, 20]
-    assert all(point.value > 0 for point in curves.Scalars("tagger/loss"))
+    assert [point.step for point in curves.Scalars("tag/loss")] == [0, 20]
+    assert all(point.value > 0 for point in curves.Scalars("tag/loss"))
 
 
 def test_without_tensorboard_the_message_names_the_extra_and_no_run_begins(

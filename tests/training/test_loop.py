@@ -9,12 +9,19 @@ import torch
 from torch import nn
 
 from permparse.base.errors import UserError
+from permparse.parsers.recipe import Training
+from permparse.parsers.stage import ParameterGroup, Scores, Stage, StageReport, StepResult
+from permparse.training import loop
 from permparse.training.log import RunLog
-from permparse.training.loop import Scores, Stage, StepResult, Trainer
-from permparse.training.progress import Progress
-from permparse.training.recipe import Optimisation
+from permparse.training.loop import Trainer
+from permparse.training.progress import Progress, Speed
 
-SETTINGS = Optimisation(epochs=4, batch=8, lr=1e-2, averaging=0.9, select="dev")
+SETTINGS = Training(epochs=4, batch=8, lr=1e-2, averaging=0.9)
+
+
+@pytest.fixture(autouse=True)
+def _save_after_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
 
 
 class Crash(Exception):
@@ -26,7 +33,8 @@ class Regression(Stage):
 
     name = "toy"
 
-    def __init__(self, crash_at: int | None = None, poison: bool = False) -> None:
+    def __init__(self, crash_at: int | None = None, poison: bool = False, training: Training = SETTINGS) -> None:
+        self.training, self.report = training, StageReport()
         torch.manual_seed(0)
         self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.3), nn.Linear(8, 1))
         self.x, self.y = torch.randn(40, 4), torch.randn(40, 1)
@@ -49,9 +57,8 @@ class Regression(Stage):
 
 
 def _fit(folder: Path | None, crash_at: int | None = None, **changes) -> dict[str, torch.Tensor]:
-    stage = Regression(crash_at)
-    settings = SETTINGS.model_copy(update=changes)
-    Trainer(stage, settings, seed=3, folder=folder, log=RunLog(None), every=0.0).fit(Progress(quiet=True))
+    stage = Regression(crash_at, training=SETTINGS.model_copy(update=changes))
+    Trainer(stage, seed=3, folder=folder, log=RunLog(None)).fit(Progress(quiet=True))
     return stage.model.state_dict()
 
 
@@ -88,27 +95,48 @@ def test_the_best_epoch_is_kept_and_ties_go_to_the_later() -> None:
     stage = Regression()
     scores = iter([0.1, 0.9, 0.9, 0.2])
     stage.evaluate = lambda: Scores(next(scores), {})  # type: ignore[method-assign]
-    position = Trainer(stage, SETTINGS, 0, None, RunLog(None), 1e9).fit(Progress(quiet=True))
+    position = Trainer(stage, 0, None, RunLog(None)).fit(Progress(quiet=True))
     assert (position.best_epoch, position.best_score) == (2, 0.9)
 
 
 def test_patience_stops_early() -> None:
-    stage = Regression()
+    stage = Regression(training=SETTINGS.model_copy(update={"patience": 2}))
     scores = iter([0.9, 0.5, 0.5, 0.5])
     stage.evaluate = lambda: Scores(next(scores), {})  # type: ignore[method-assign]
-    settings = SETTINGS.model_copy(update={"patience": 2})
-    position = Trainer(stage, settings, 0, None, RunLog(None), 1e9).fit(Progress(quiet=True))
+    position = Trainer(stage, 0, None, RunLog(None)).fit(Progress(quiet=True))
     assert (position.epoch, position.best_epoch, position.done) == (3, 0, True)
 
 
 def test_an_infinite_loss_is_said_in_words() -> None:
     with pytest.raises(UserError, match="the loss became nan in epoch 1; try a lower learning rate"):
-        Trainer(Regression(poison=True), SETTINGS, 0, None, RunLog(None), 1e9).fit(Progress(quiet=True))
+        Trainer(Regression(poison=True), 0, None, RunLog(None)).fit(Progress(quiet=True))
 
 
-def test_the_log_is_one_json_object_a_line(tmp_path: Path) -> None:
+def test_the_log_has_one_json_object_per_line(tmp_path: Path) -> None:
     stage = Regression()
-    Trainer(stage, SETTINGS, 0, None, RunLog(tmp_path), 1e9).fit(Progress(quiet=True))
+    Trainer(stage, 0, None, RunLog(tmp_path)).fit(Progress(quiet=True))
     records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [r["epoch"] for r in records] == [1, 2, 3, 4]
     assert all("score" in r["scores"] for r in records)
+
+
+def test_the_speed_shown_is_that_of_the_present_epoch() -> None:
+    """160 examples per second, whatever the evaluation between two epochs took."""
+    speed = Speed()
+    for epoch, pause in ((0, 0.0), (1, 30.0)):
+        for batch in range(1, 6):
+            shown = speed.update(epoch, 32 * batch, pause + 10 * epoch + 0.2 * batch)
+    assert shown == pytest.approx(160)
+
+
+def test_parameter_groups_train_at_rates_of_their_own() -> None:
+    class TwoRates(Regression):
+        def parameter_groups(self) -> list[ParameterGroup]:
+            first, last = (dict(self.model[i].named_parameters(prefix=str(i))) for i in (0, 2))
+            return [ParameterGroup(first, 1e-9), ParameterGroup(last, 1e-2)]
+
+    stage = TwoRates()
+    before = {name: p.detach().clone() for name, p in stage.model.named_parameters()}
+    Trainer(stage, 0, None, RunLog(None)).fit(Progress(quiet=True))
+    moved = {name: float((p.detach() - before[name]).abs().max()) for name, p in stage.model.named_parameters()}
+    assert moved["0.weight"] < 1e-6 < 1e-3 < moved["2.weight"]

@@ -12,16 +12,16 @@ import torch
 
 from conftest import TINY
 from permparse.base.errors import UserError
-from permparse.parser import Parser
+from permparse.parsers import Parser
+from permparse.parsers.recipe import Recipe, load_recipe
 from permparse.training.loop import Trainer
-from permparse.training.recipe import Recipe, load_recipe
 from permparse.training.run import train
 
 
 def second_stage_again(run: Path, copy: Path, setting: str) -> Path:
-    """A copy of a run whose stage 2 is trained again with another setting, from the same tagger."""
+    """A copy of a run whose scorer is trained again with another setting, from the same tagger."""
     shutil.copytree(run, copy)
-    for part in ("stage2", "parser"):
+    for part in ("order", "parser"):
         shutil.rmtree(copy / part)
     (copy / "log.jsonl").unlink()
     recipe = load_recipe(str(copy / "recipe.toml"), [setting])
@@ -39,25 +39,26 @@ def test_the_decoder_does_not_change_what_is_learned(tiny_run: Path, tmp_path: P
 
 
 def test_dropping_annotation_trains_on_the_rightly_tagged_examples_only(tiny_run: Path, tmp_path: Path) -> None:
-    dropped = second_stage_again(tiny_run, tmp_path / "copy", "stage2.annotation=drop")
+    dropped = second_stage_again(tiny_run, tmp_path / "copy", "scorer.training.annotation=drop")
     summary = json.loads((dropped / "run.json").read_text())
     records = [json.loads(line) for line in (dropped / "log.jsonl").read_text().splitlines()]
-    annotated = next(record for record in records if record["event"] == "annotated")
-    assert 0 < annotated["paper_would_drop"] == summary["paper_would_drop"]
-    assert annotated["examples"] == summary["examples"] - summary["paper_would_drop"]
+    figures = summary["figures"]
+    stage = next(record for record in records if record["event"] == "stage" and record["stage"] == "order")
+    assert 0 < stage["paper_would_drop"] == figures["paper_would_drop"]
+    assert stage["annotated"] == figures["examples"] - figures["paper_would_drop"]
     assert weights(dropped) != weights(tiny_run)
 
 
 VECTORS = ["tagger.encoder.vectors=vectors.txt", "scorer.encoder.vectors=vectors.txt"]
 
 
-def interrupted_in_stage_2(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that Ctrl-C stops right after the first checkpoint of stage 2."""
+def interrupted_while_ordering(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that Ctrl-C stops right after the first checkpoint of the scorer."""
     save = Trainer.save
 
     def save_and_stop(trainer: Trainer) -> None:
         save(trainer)
-        if trainer.stage.name == "scorer":
+        if trainer.stage.name == "order":
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -67,29 +68,29 @@ def interrupted_in_stage_2(recipe: Recipe, folder: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("freeze", ["false", "true"])
-def test_given_vectors_are_read_once_and_a_resumed_run_does_without_the_file(
+def test_given_vectors_are_read_once_and_a_resumed_run_needs_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, freeze: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     given = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
     rows = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip("abcdefghijk", given, strict=True))
     (tmp_path / "vectors.txt").write_text("".join(rows))
-    settings = [*VECTORS, "tagger.encoder.embedding_size=16", "checkpoint_seconds=0.01", "stage1.epochs=1"]
+    settings = [*VECTORS, "tagger.encoder.embedding_size=16", "tagger.training.epochs=1"]
     freezing = [f"{name}.encoder.freeze_vectors={freeze}" for name in ("tagger", "scorer")]
     recipe = load_recipe("doubling", [*TINY, *settings, *freezing])
-    interrupted_in_stage_2(recipe, tmp_path / "stopped", monkeypatch)
+    interrupted_while_ordering(recipe, tmp_path / "stopped", monkeypatch)
     whole = train(recipe, tmp_path / "whole", quiet=True)
     (tmp_path / "vectors.txt").unlink()
     resumed = train(recipe, tmp_path / "stopped", resume=True, quiet=True)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     ids = whole.codec.words.ids("abcdefghijk")
     for network in (Parser.load(tmp_path / "whole").tagger, resumed.scorer):
-        kept = torch.equal(network.source.words.weight[ids], torch.from_numpy(given))
+        kept = torch.equal(network.encoder.words.weight[ids], torch.from_numpy(given))
         assert kept is (freeze == "true")
     events = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
-    assert [(e["stage"], e["found"], e["words"]) for e in events if e["event"] == "vectors"] == [
-        ("tagger", 11, 11),
-        ("scorer", 11, 11),
+    assert [e["line"] for e in events if e["event"] == "initialised"] == [
+        "tag: vectors of 11 of 11 words",
+        "order: vectors of 11 of 11 words",
     ]
 
 
@@ -104,8 +105,8 @@ def test_a_wrong_file_of_vectors_stops_a_run_before_it_begins(tmp_path: Path) ->
 
 
 def test_dropping_every_example_is_said_in_words(tmp_path: Path) -> None:
-    recipe = load_recipe("doubling", [*TINY, "stage1.epochs=0", "stage2.annotation=drop"])
-    with pytest.raises(UserError, match="stage 1 tags none of 160 with its gold multiset; train stage 1 longer"):
+    recipe = load_recipe("doubling", [*TINY, "tagger.training.epochs=0", "scorer.training.annotation=drop"])
+    with pytest.raises(UserError, match="the tagger gives none of 160 its gold multiset; train it longer"):
         train(recipe, tmp_path / "run", quiet=True)
 
 
@@ -116,6 +117,7 @@ def test_empty_outputs_are_learned_like_others(tmp_path: Path) -> None:
     lines = "all files\tGET drive.root.children\n" * 8 + "how many files\tGET drive.root.children COUNT\n" * 4
     for split in ("train", "dev"):
         (folder / f"{split}.tsv").write_text(lines, encoding="utf-8")
-    settings = [f"data.folder={tmp_path}", "stage1.epochs=3", "stage2.epochs=1", "stage1.batch=4", "stage2.batch=4"]
-    parser = train(load_recipe("okapi-document", [*settings, "stage1.lr=1e-2"]), tmp_path / "run", quiet=True)
+    few = [f"{network}.training.{key}" for network in ("tagger", "scorer") for key in ("epochs=3", "batch=4")]
+    settings = [f"data.folder={tmp_path}", *few]
+    parser = train(load_recipe("okapi-document", [*settings, "tagger.training.lr=1e-2"]), tmp_path / "run", quiet=True)
     assert parser.parse("how many files").output.startswith("GET drive.root.children")

@@ -76,10 +76,10 @@ def run(arguments: Sequence[str]) -> int:
         code = app(args=list(arguments) or ["--help"], prog_name="permparse", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as leave:
+        # Whoever read our output has seen enough, as in `permparse parse ... | head -1`; typer would exit with 1.
+        if isinstance(leave.__context__, BrokenPipeError):
+            return 0
         return leave.code if isinstance(leave.code, int) else 1
-    except BrokenPipeError:  # whoever read our output has seen enough, as in `permparse parse ... | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except UserError as error:
         return _mistake(str(error))
     except USAGE_ERROR as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from permparse.permutation import JumpProblem
 
 TEXTBOOK_LIMIT = 40
-"""Beyond this many tokens the textbook algorithm needs gigabytes."""
+"""Above this many tokens the textbook algorithm needs gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def command(
     sweeps: Annotated[int, typer.Option("--sweeps", min=1, max=3000, help="Sweeps of each solve.")] = 30,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Time one training step of the layer beside the textbook algorithm, and decoding, on this machine.
+    """Time decoding and one training step of the layer, compared with the textbook algorithm, on this machine.
 
-    A step is two solves (free, and bound to the gold tokens) and the gradient. The full benchmarks, with
+    A step is two solves (free, and constrained to the gold tokens) and the gradient. The full benchmarks, with
     memory and convergence, are the scripts in `benchmarks/`.
 
     [bold]Examples[/]
@@ -77,7 +77,7 @@ def command(
         rows = [asdict(timing) for timing in timings]
         out.print(json_module.dumps({"batch": batch, "sweeps": sweeps, "seconds": rows}), markup=False)
         return
-    table = Table("tokens", "layer, ms a step", "textbook", "faster", "decode, ms a problem", box=None)
+    table = Table("tokens", "layer, ms per step", "textbook", "faster", "decode, ms per problem", box=None)
     for row in timings:
         slow = row.textbook
         table.add_row(

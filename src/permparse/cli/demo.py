@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run and the plot.")] = Path("runs/demo"),
-    again: Annotated[bool, typer.Option("--again", help="Train again although the folder holds a run.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Train again, even if the folder holds a run.")] = False,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe.")
     ] = None,

@@ -30,12 +30,12 @@ def command(
     limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
     decoder: Annotated[
         Literal["search", "hungarian"] | None,
-        typer.Option("--decoder", help="Order tokens by path search or the paper's way, whatever the recipe says."),
+        typer.Option("--decoder", help="Override the recipe's decoder: path search, or the paper's rounding."),
     ] = None,
     candidates: Annotated[
         int | None,
         typer.Option(
-            "--candidates", min=1, help="Compare N multisets, 1 being the paper's way, whatever the recipe says."
+            "--candidates", min=1, help="Override the recipe: rerank N multisets; 1, as in the paper, turns it off."
         ),
     ] = None,
     errors: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from permparse.base.settings import read_pair
 
-DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the paper's data instead of a download.")]
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the task's files; no download.")]
 TaskOptions = Annotated[
     list[str] | None,
     typer.Option(

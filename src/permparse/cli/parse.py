@@ -110,7 +110,7 @@ def _batches(sentences: list[str] | None, file: Path | None) -> Iterator[list[Li
 
 
 def _as_they_come(file: BinaryIO) -> Iterator[list[Line]]:
-    """Lines as they come: one at once if one is there, a batch if many wait."""
+    """Lines as they arrive: a single one immediately, a batch if many are waiting."""
     lines: queue.Queue[bytes | None] = queue.Queue(maxsize=4 * BATCH)
 
     def read() -> None:

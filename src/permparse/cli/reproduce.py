@@ -1,4 +1,4 @@
-"""`permparse reproduce`: the tables and figures, ours beside the paper's, from runs that anyone can repeat."""
+"""`permparse reproduce`: tables and figures, ours next to the paper's, from runs that anyone can repeat."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def command(
     rows: Annotated[
         list[str] | None, typer.Option("--row", help="Train only this row, such as atis-length; may be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side, on one core each if > 1.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs, on one core each if > 1.")
+    ] = 1,
     data: DataFolder = None,
     runs: Annotated[Path, typer.Option("--runs", help="Folder in which the runs are trained.")] = Path(
         "runs/reproduce"
@@ -42,11 +44,11 @@ def command(
     list_: Annotated[bool, typer.Option("--list", help="List tables and figures, and how much is done.")] = False,
     no_run: Annotated[bool, typer.Option("--no-run", help="Train nothing; show what is there.")] = False,
 ) -> None:
-    """Run what is missing of a table or figure, and print it beside the paper's.
+    """Run what is missing from a table or figure, and print it next to the paper's.
 
-    Every run leaves one JSON file in results/runs; it is skipped if that is there
-    and its recipe has not changed since. results/README.md is written anew at the
-    end. After Ctrl-C, or a power cut, the same command goes on from where it was.
+    Every run writes one JSON file to results/runs. A run is skipped if its file exists
+    and its recipe has not changed since. results/README.md is rewritten at the end.
+    After Ctrl-C or a power cut, the same command continues where it stopped.
 
     [bold]Examples[/]
 
@@ -113,7 +115,7 @@ def _list(studies: Iterable[Study], known: Known, seeds: int | None) -> None:
         done = sum(known.find(run) is not None for run in wanted)
         table.add_row(study.name, f"{done} of {len(wanted)}", escape(study.title))
     out.print(table)
-    out.print("[dim]permparse reproduce NAME runs what is missing and prints it; all is every one[/]")
+    out.print("[dim]permparse reproduce NAME runs what is missing and prints it; NAME = all for everything[/]")
 
 
 def _show(study: Study, known: Known) -> None:

@@ -31,8 +31,22 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def show_parse(parse: Parse) -> None:
-    """The multiset of every word, with the place of each token in the output as its index, and the jumps
-    between words."""
+    """How a parse came about, as far as the parser says, its output, and alternatives."""
+    if parse.multisets:
+        _show_multisets(parse)
+        _show_jumps(parse)
+    out.print(Text("output ", style="dim") + Text(parse.output or "(empty)", style="bold"))
+    facts = [f"confidence {parse.confidence:.1%}"]
+    if parse.multisets:
+        proof = "proven best order" if parse.proven_optimal else "not proven to be the best order"
+        facts.append(f"path score {parse.score:.2f} ({proof})")
+    out.print(Text(" · ".join(facts), style="dim"))
+    for other in parse.alternatives[1:]:
+        out.print(Text("or     ", style="dim") + Text(other.output) + Text(f"  {other.confidence:.1%}", style="dim"))
+
+
+def _show_multisets(parse: Parse) -> None:
+    """The multiset of every word, with the place of each token in the output as its index."""
     place: dict[int, int] = {token: j for j, token in enumerate(parse.order)}
     table = Table(box=None, pad_edge=False, show_header=False)
     number = 0
@@ -44,17 +58,14 @@ def show_parse(parse: Parse) -> None:
             number += 1
         table.add_row(Text(str(i), style="dim"), Text(word, style="bold"), cell if multiset else Text("∅", style="dim"))
     out.print(table)
+
+
+def _show_jumps(parse: Parse) -> None:
+    """The tokens in order, with the jumps between words."""
     jumps = Text("jumps  ", style="dim")
     for j, (token, i) in enumerate(zip(parse.tokens, parse.source_index, strict=True)):
         jumps.append(_arrow(parse.source_index[j - 1], i) if j else "", style="dim").append(token, style=_colour(i))
     out.print(jumps)
-    out.print(Text("output ", style="dim") + Text(parse.output or "(empty)", style="bold"))
-    sure = "proven best order" if parse.proven_optimal else "not proven to be the best order"
-    out.print(
-        Text(f"confidence {parse.confidence:.1%} · path score {parse.score:.2f} ({sure})", style="dim"),
-    )
-    for other in parse.alternatives[1:]:
-        out.print(Text("or     ", style="dim") + Text(other.output) + Text(f"  {other.confidence:.1%}", style="dim"))
 
 
 def _colour(word: int) -> str:

@@ -25,7 +25,7 @@ def log_total_probability(log_probs: Float[Tensor, "G m choices"], totals: Int[T
 
     *Shape:* log_probs [G, m, K+1], totals [G] -> [G]. O(G m K T) time for T = max(totals), m vectorised steps.
     """
-    _check(log_probs, totals)
+    check_arguments(log_probs, totals)
     result: Tensor = _LogTotalProbability.apply(log_probs, totals)
     return result
 
@@ -36,7 +36,7 @@ def most_likely_counts(log_probs: Float[Tensor, "G m choices"], totals: Int[Tens
     *Shape:* log_probs [G, m, K+1], totals [G] -> counts [G, m] (int64). Raises ValueError where no counts
     reach the total.
     """
-    _check(log_probs, totals)
+    check_arguments(log_probs, totals)
     groups, positions, choices = log_probs.shape
     log_probs = log_probs.detach()
     if groups == 0:
@@ -64,7 +64,8 @@ def most_likely_counts(log_probs: Float[Tensor, "G m choices"], totals: Int[Tens
     return counts
 
 
-def _check(log_probs: Tensor, totals: Tensor) -> None:
+def check_arguments(log_probs: Tensor, totals: Tensor) -> None:
+    """ValueError, in words, unless these are groups of counts and their totals."""
     if log_probs.dim() != 3 or log_probs.shape[2] == 0:
         raise ValueError(f"log_probs: expected shape [G, m, K+1], got {list(log_probs.shape)}")
     if tuple(totals.shape) != (log_probs.shape[0],):

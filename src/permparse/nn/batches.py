@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -30,8 +30,11 @@ def length_mask(lengths: Int[Tensor, " B"], size: int) -> Bool[Tensor, "B size"]
     return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
+Batch = TypeVar("Batch", bound="_Movable")
+
+
 class _Movable:
-    def to(self, device: torch.device | str) -> Self:
+    def to(self: Batch, device: torch.device | str) -> Batch:
         """The same batch on another device."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return type(self)(**{k: v.to(device) if isinstance(v, (Tensor, _Movable)) else v for k, v in values.items()})

@@ -76,7 +76,7 @@ def modernised(table: Mapping[str, Any], where: str, trained: bool = False) -> T
     """A recipe as it is read, by the keys of today; ``trained``: of a parser that needs no training any more."""
     result: Table = {}
     for key, value in _flat(table):
-        new = RENAMED.get(key, key)
+        new = modern_key(key)
         if key in DROPPED or (trained and key in RETIRED and key.startswith(tuple(_STAGES))):
             continue
         if new in RETIRED:
@@ -89,6 +89,14 @@ def modernised(table: Mapping[str, Any], where: str, trained: bool = False) -> T
             value = REVALUED[key].get(value, value)
         result = merged(result, nested(new, value))
     return result
+
+
+def modern_key(key: str) -> str:
+    """The name that a key has today; one that never was is looked for where its stage is trained."""
+    stage, _, rest = key.partition(".")
+    if key in RENAMED or key in RETIRED or stage not in _STAGES:
+        return RENAMED.get(key, key)
+    return f"{_STAGES[stage]}.training.{rest}" if rest else key
 
 
 def modern_weight(name: str) -> str:

@@ -71,7 +71,7 @@ class Task(ABC):
 
     def homes(self, target: Sequence[str]) -> list[int | None] | None:
         """For every target token the index of the token whose word it belongs to (None: no such word), if the
-        notation says so: what tagger.hints.kind = "task" goes by."""
+        notation defines it; tagger.hints.kind = "task" uses it."""
         return None
 
     def groups(self, example: Example) -> dict[str, str]:

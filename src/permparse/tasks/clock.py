@@ -5,7 +5,23 @@ A time can then be copied like any other value, also one that training never sho
 
 import re
 
-HOUR = r"\b(?P<hour{0}>1[0-2]|[1-9])(?::?(?P<minute{0}>[0-5]\d))?"
+MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+NO_DATE = "".join(rf"(?<!\b{month} )" for month in MONTHS)
+"""The number behind a month is a day, not an hour: july 5 in the evening."""
+HOUR = NO_DATE + r"\b(?P<hour{0}>1[0-2]|[1-9])(?::?(?P<minute{0}>[0-5]\d))?"
 OCLOCK = r"(?:\s*o'?clock)?"
 HALF = r"\s*(?:(?P<morning>a\.?m\b\.?|in the morning)|p\.?m\b\.?|in the (?:afternoon|evening)|at night)"
 PAIR = re.compile(HOUR.format(1) + OCLOCK + r"\s+(?P<word>and|to|or)\s+" + HOUR.format(2) + OCLOCK + HALF)

@@ -36,11 +36,14 @@ class Cogs(Task):
     function_tokens = RELATIONS | {DEFINITE, LAMBDA, "a", "b", "e"}
 
     items: bool = field(
-        default=True, metadata={"help": "gather what is said of a word, in the order of words (the paper: false)"}
+        default=True,
+        metadata={"help": "group tokens by the word they belong to, in the order of words (the paper: false)"},
     )
     held_out: bool = field(
         default=False,
-        metadata={"help": "train without some structures (nested clauses, ...) and take them as dev, to choose on"},
+        metadata={
+            "help": "hold some structures (nested clauses, ...) out of training; they become dev, for choosing settings"
+        },
     )
 
     @property

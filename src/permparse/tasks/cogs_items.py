@@ -1,4 +1,4 @@
-"""COGS by words: what is said of a word in one item, and the items in the order of the sentence.
+"""COGS by words: all tokens about a word in one item, and the items in the order of the sentence.
 
     noun   [.nmod .in] [*] noun variable                       a frog in the house   frog 1 .nmod .in * house 4
     verb   [.ccomp | .xcomp] verb (role argument)* variable    was seen by Al        see .theme 1 .agent Al 6

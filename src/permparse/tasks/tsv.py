@@ -22,7 +22,9 @@ class Tsv(Task):
     splits = ("train", "dev", "test")
 
     train: str | None = field(default=None, metadata={"help": "file of training examples"})
-    dev: str | None = field(default=None, metadata={"help": "file to select by; without it, every tenth of train"})
+    dev: str | None = field(
+        default=None, metadata={"help": "file of validation examples; without it, every tenth line of train"}
+    )
     test: str | None = field(default=None, metadata={"help": "file to evaluate on"})
     end_token: bool = field(default=True, metadata={"help": "append an end token to the input"})
     variables: bool = field(default=False, metadata={"help": "number p in an output names input position p, from 0"})
