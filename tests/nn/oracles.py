@@ -50,6 +50,6 @@ def full_vocabulary_loss(tagger: MultisetTagger, batch: TaggerBatch) -> Tensor:
     idle[0] = 0.0
     log_probs = torch.where(batch.sentences.mask[:, :, None, None], log_probs, idle)
     totals = torch.zeros((examples, symbols), dtype=torch.int64)
-    totals[batch.shared[:, 0], batch.shared[:, 1]] = batch.shared[:, 2]
+    totals[batch.shared[:, 0], batch.symbols[:, 0]] = batch.shared[:, 1]
     groups = log_probs.transpose(1, 2).reshape(-1, size, choices)
     return -log_total_probability(groups, totals.flatten()).view(examples, symbols).sum(1)

@@ -21,7 +21,11 @@ def small_tagger(max_count: int = 2, seed: int = 0) -> MultisetTagger:
 
 
 def everywhere(symbol: int, total: int, size: int) -> Copies:
-    return symbol, total, tuple(range(size))
+    return total, [(i, symbol) for i in range(size)]
+
+
+def at(symbol: int, total: int, *positions: int) -> Copies:
+    return total, [(i, symbol) for i in positions]
 
 
 def example(ids, copies, hints=()) -> TaggerExample:
@@ -36,8 +40,8 @@ def enumerated_loss(tagger: MultisetTagger, ids: list[int], groups: list[Copies]
     total = 0.0
     for values in itertools.product(range(choices), repeat=len(cells)):
         counts = dict(zip(cells, values, strict=True))
-        explained = {(i, symbol) for symbol, _, positions in groups for i in positions}
-        fits = all(sum(counts[i, symbol] for i in positions) == total for symbol, total, positions in groups)
+        explained = {cell for _, group in groups for cell in group}
+        fits = all(sum(counts[cell] for cell in group) == total for total, group in groups)
         if fits and all(k == 0 for cell, k in counts.items() if cell not in explained):
             total += math.exp(sum(float(log_probs[i, v, k]) for (i, v), k in counts.items()))
     return -math.log(total)
@@ -47,9 +51,26 @@ def test_loss_equals_enumeration_with_lexicon_and_variables():
     torch.manual_seed(3)
     settings = TaggerSettings(encoder=ENCODER, ff_size=8, ff_dropout=0.0, max_count=1)
     tagger = MultisetTagger(settings, InputSizes(12), 3).double()
-    groups = [everywhere(2, 2, 4), (LEX, 1, (0, 3)), (LEX, 1, (1,)), (VAR, 1, (2,))]
+    groups = [everywhere(2, 2, 4), at(LEX, 1, 0, 3), at(LEX, 1, 1), at(VAR, 1, 2)]
     loss = tagger.loss(tagger_batch([example([4, 5, 6, 4], groups)]))
     assert loss.item() == pytest.approx(enumerated_loss(tagger, [4, 5, 6, 4], groups))
+
+
+def test_loss_and_annotation_equal_enumeration_where_a_token_is_copied_or_not():
+    """Symbol 2 is also what the lexicon makes of the words at 1 and 2: there it is produced through LEX."""
+    torch.manual_seed(4)
+    settings = TaggerSettings(encoder=ENCODER, ff_size=8, ff_dropout=0.0, max_count=2)
+    tagger = MultisetTagger(settings, InputSizes(12), 3).double()
+    torch.nn.init.normal_(tagger.logits.bias)
+    ids, mixed = [4, 5, 6], (3, [(0, 2), (1, LEX), (2, LEX)])
+    batch = tagger_batch([example(ids, [mixed])])
+    assert tagger.loss(batch).item() == pytest.approx(enumerated_loss(tagger, ids, [mixed]))
+    counts = tagger.constrained_counts(batch)[0]
+    log_probs = tagger.log_probs(batch.sentences)[0].detach()
+    ways = [k for k in itertools.product(range(3), repeat=3) if sum(k) == 3]
+    best = max(ways, key=lambda k: sum(float(log_probs[i, v, n]) for n, (i, v) in zip(k, mixed[1], strict=True)))
+    assert tuple(int(counts[cell]) for cell in mixed[1]) == best
+    assert counts.sum() == 3
 
 
 def test_loss_equals_full_vocabulary_recursion_on_ragged_batches():
@@ -67,7 +88,7 @@ def test_loss_equals_full_vocabulary_recursion_on_ragged_batches():
 
 def test_hints_add_the_log_probability_of_enough_copies():
     tagger = small_tagger()
-    hinted = example([4, 5], [everywhere(2, 2, 2)], [(2, 2, (1,)), (2, 9, (0,))])
+    hinted = example([4, 5], [everywhere(2, 2, 2)], [at(2, 2, 1), at(2, 9, 0)])
     batch = tagger_batch([example([6], []), hinted])
     probs = tagger.log_probs(batch.sentences)[1, :, 2].exp()
     expected = -0.5 * (probs[1, 2].log() + probs[0, 2].log())
@@ -88,7 +109,7 @@ def test_prediction_is_the_best_count_of_every_cell():
 
 def test_constrained_counts_unite_to_the_gold_multiset():
     tagger = small_tagger().eval()
-    groups = [everywhere(2, 4, 3), (LEX, 2, (0, 2)), (VAR, 1, (1,))]
+    groups = [everywhere(2, 4, 3), at(LEX, 2, 0, 2), at(VAR, 1, 1)]
     batch = tagger_batch([example([4, 5, 6], groups), example([7], [])])
     counts = tagger.constrained_counts(batch)
     assert counts[0].sum(0).tolist() == [2, 1, 4, 0, 0]
@@ -96,7 +117,7 @@ def test_constrained_counts_unite_to_the_gold_multiset():
     assert counts[0, 1, VAR] == 1
     assert counts[1].sum() == 0
     with pytest.raises(ValueError, match="total 3: expected at most 2"):
-        tagger.constrained_counts(tagger_batch([example([7], [(VAR, 3, (0,))])]))
+        tagger.constrained_counts(tagger_batch([example([7], [at(VAR, 3, 0)])]))
 
 
 def test_constrained_counts_equal_the_prediction_where_that_is_right():

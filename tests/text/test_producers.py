@@ -15,9 +15,9 @@ def test_every_kind_of_token_has_its_producers():
     found = producers([None, "cat", "see"], variables=True).target(["*", "cat", "1", "see", "agent", "2", "1"])
     assert set(found.copies) == {
         Copies("*", 1, (0, 1, 2)),
-        Copies(LEX, 1, (1,)),
+        Copies(LEX, 1, (1,), (1,)),
         Copies(VAR, 2, (1,)),
-        Copies(LEX, 1, (2,)),
+        Copies(LEX, 1, (2,), (2,)),
         Copies("agent", 1, (0, 1, 2)),
         Copies(VAR, 1, (2,)),
     }
@@ -25,11 +25,14 @@ def test_every_kind_of_token_has_its_producers():
 
 
 def test_words_with_the_same_lexical_token_share_it():
-    assert producers(["cat", None, "cat"]).target(["cat", "cat"]).copies == (Copies(LEX, 2, (0, 2)),)
+    assert producers(["cat", None, "cat"]).target(["cat", "cat"]).copies == (Copies(LEX, 2, (0, 2), (0, 2)),)
 
 
-def test_lexicon_wins_over_the_symbol_of_the_same_name():
-    assert producers(["Emma"]).target(["Emma"]).copies == (Copies(LEX, 1, (0,)),)
+def test_a_token_that_could_be_copied_may_come_from_any_other_word_too():
+    """Appendix C.2 of the paper: the operator "." beside a full stop must not be forced onto it."""
+    (copies,) = producers(["Liam", "Emma", None]).target(["Emma", "Emma"]).copies
+    assert copies == Copies("Emma", 2, (0, 1, 2), (1,))
+    assert [copies.symbol_at(i) for i in range(3)] == ["Emma", LEX, "Emma"]
     assert producers(["Liam"]).target(["Emma"]).copies == (Copies("Emma", 1, (0,)),)
 
 
@@ -43,7 +46,7 @@ def test_what_nothing_can_produce_is_reported_with_its_multiplicity():
 @pytest.mark.parametrize(("token", "verdict"), [("0", True), ("12", True), ("01", False), ("²", False), ("٣", False)])
 def test_a_variable_is_a_decimal_number_without_leading_zeros(token, verdict):
     assert is_variable(token) is verdict
-    assert (producers([None] * 20, variables=True).symbol(token) == VAR) is verdict
+    assert (producers([None] * 20, variables=True).kind(token) == VAR) is verdict
 
 
 def test_empty_target_has_no_copies():

@@ -21,8 +21,10 @@ PAD = 0
 UNK = 1
 """The id of an unknown word."""
 
-Copies = tuple[int, int, tuple[int, ...]]
-"""Symbol, count, positions: so many copies of the symbol come from these positions together."""
+Cell = tuple[int, int]
+"""Position and symbol."""
+Copies = tuple[int, Sequence[Cell]]
+"""Count and cells: so many copies of a token come from these cells together."""
 
 
 def length_mask(lengths: Int[Tensor, " B"], size: int) -> Bool[Tensor, "B size"]:
@@ -95,54 +97,57 @@ def sentence_batch(sentences: Sequence[Sentence]) -> SentenceBatch:
 class TaggerExample:
     """A sentence with its gold copies, as index arrays. Built once by `TaggerExample.build`, reused in every epoch.
 
-    ``cells`` [C, 3]: position, symbol, count of the copies that only one position can produce; ``shared`` [G, 2]:
-    symbol, count of the others; ``positions`` [G, P]: their positions, -1 beyond the last; ``hints`` [H, 3]: position,
-    symbol, count.
+    ``cells`` [C, 3]: position, symbol, count of the copies that only one cell can produce; ``counts`` [G]: of the
+    others; ``positions`` and ``symbols`` [G, P]: their cells, -1 beyond the last; ``hints`` [H, 3]: position, symbol,
+    count.
     """
 
     sentence: Sentence
     cells: np.ndarray
-    shared: np.ndarray
+    counts: np.ndarray
     positions: np.ndarray
+    symbols: np.ndarray
     hints: np.ndarray
 
     @classmethod
     def build(cls, sentence: Sentence, copies: Sequence[Copies], hints: Sequence[Copies] = ()) -> TaggerExample:
-        """From the copies of the gold output, and hints of one position each."""
-        shared = [(symbol, count, positions) for symbol, count, positions in copies if len(positions) > 1]
-        table = np.full((len(shared), max((len(positions) for *_, positions in shared), default=0)), -1, np.int64)
-        for row, (*_, positions) in zip(table, shared, strict=True):
-            row[: len(positions)] = positions
+        """From the copies of the gold output, and hints of one cell each."""
+        shared = [(count, cells) for count, cells in copies if len(cells) > 1]
+        table = np.full((2, len(shared), max((len(cells) for _, cells in shared), default=0)), -1, np.int64)
+        for row, (_, cells) in enumerate(shared):
+            table[:, row, : len(cells)] = np.array(cells, dtype=np.int64).T
         return cls(
             sentence=sentence,
-            cells=_table([(positions[0], symbol, count) for symbol, count, positions in copies if len(positions) == 1]),
-            shared=_table([(symbol, count) for symbol, count, _ in shared], 2),
-            positions=table,
-            hints=_table([(position, symbol, count) for symbol, count, (position,) in hints]),
+            cells=_table([(*cells[0], count) for count, cells in copies if len(cells) == 1], 3),
+            counts=np.array([count for count, _ in shared], dtype=np.int64),
+            positions=table[0],
+            symbols=table[1],
+            hints=_table([(*cells[0], count) for count, cells in hints], 3),
         )
 
 
 @dataclass(frozen=True)
 class TaggerBatch(_Movable):
-    """A batch for tagging. ``cells``: example, position, symbol, count; ``shared``: example, symbol, count;
-    ``positions``: -1 beyond the last; ``hints``: example, position, symbol, count."""
+    """A batch for tagging. ``cells``: example, position, symbol, count of copies that one cell produces; ``shared``:
+    example, count of those that several can; ``positions`` and ``symbols``: their cells, -1 beyond the last;
+    ``hints``: example, position, symbol, count."""
 
     sentences: SentenceBatch
     cells: Int[Tensor, "C 4"]
-    shared: Int[Tensor, "G 3"]
+    shared: Int[Tensor, "G 2"]
     positions: Int[Tensor, "G P"]
+    symbols: Int[Tensor, "G P"]
     hints: Int[Tensor, "H 4"]
 
 
 def tagger_batch(examples: Sequence[TaggerExample]) -> TaggerBatch:
     """Pad and concatenate the arrays of some examples."""
-    width = max((e.positions.shape[1] for e in examples), default=0)
-    positions = [np.pad(e.positions, ((0, 0), (0, width - e.positions.shape[1])), constant_values=-1) for e in examples]
     return TaggerBatch(
         sentences=sentence_batch([e.sentence for e in examples]),
         cells=_with_example([e.cells for e in examples], 3),
-        shared=_with_example([e.shared for e in examples], 2),
-        positions=torch.from_numpy(np.concatenate(positions) if positions else np.zeros((0, 0), np.int64)),
+        shared=_with_example([e.counts[:, None] for e in examples], 1),
+        positions=_stacked([e.positions for e in examples]),
+        symbols=_stacked([e.symbols for e in examples]),
         hints=_with_example([e.hints for e in examples], 3),
     )
 
@@ -178,7 +183,14 @@ def _integers(values: Sequence[int]) -> Int[Tensor, " n"]:
     return torch.from_numpy(np.array(values, dtype=np.int64))
 
 
-def _table(rows: Sequence[tuple[int, ...]], columns: int = 3) -> np.ndarray:
+def _stacked(tables: Sequence[np.ndarray]) -> Tensor:
+    """Tables on top of each other, filled up with -1 to one width."""
+    width = max((table.shape[1] for table in tables), default=0)
+    padded = [np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=-1) for table in tables]
+    return torch.from_numpy(np.concatenate(padded) if padded else np.zeros((0, 0), np.int64))
+
+
+def _table(rows: Sequence[tuple[int, ...]], columns: int) -> np.ndarray:
     return np.array(rows, dtype=np.int64).reshape(-1, columns)
 
 

@@ -76,10 +76,10 @@ class MultisetTagger(nn.Module):
         if bool((total > self.settings.max_count).any()):
             raise ValueError(f"total {int(total.max())}: expected at most {self.settings.max_count} from one position")
         counts[example, position, symbol] = total
-        found = most_likely_counts(_group_weights(logits, batch), batch.shared[:, 2])
+        found = most_likely_counts(_group_weights(logits, batch), batch.shared[:, 1])
         group, slot = (batch.positions >= 0).nonzero(as_tuple=True)
-        example, symbol, _ = batch.shared.unbind(1)
-        counts[example[group], batch.positions[group, slot], symbol[group]] = found[group, slot]
+        example, position, symbol = batch.shared[group, 0], batch.positions[group, slot], batch.symbols[group, slot]
+        counts[example, position, symbol] = found[group, slot]
         return counts
 
 
@@ -95,7 +95,7 @@ def multiset_loss(
     loss = (normalisers.sum(-1) * batch.sentences.mask).sum(-1)
     example, position, symbol, total = batch.cells.unbind(1)
     loss = loss.index_add(0, example, -logits[example, position, total - 1, symbol])
-    weights = log_total_probability(_group_weights(logits, batch), batch.shared[:, 2])
+    weights = log_total_probability(_group_weights(logits, batch), batch.shared[:, 1])
     loss = loss.index_add(0, batch.shared[:, 0], -weights)
     if hint_weight:
         loss = loss - hint_weight * _hint_log_probability(logits, normalisers, batch.hints)
@@ -103,10 +103,9 @@ def multiset_loss(
 
 
 def _group_weights(logits: Float[Tensor, "B m K V"], batch: TaggerBatch) -> Float[Tensor, "G P K+1"]:
-    """The unnormalised log weights of the counts of copies that several positions share."""
-    example, symbol, _ = batch.shared.unbind(1)
+    """The unnormalised log weights of the counts of copies that several cells share."""
     taking_part = batch.positions >= 0
-    weights = logits[example[:, None], batch.positions.clamp(min=0), :, symbol[:, None]]
+    weights = logits[batch.shared[:, :1], batch.positions.clamp(min=0), :, batch.symbols.clamp(min=0)]
     weights = weights.masked_fill(~taking_part[..., None], float("-inf"))
     return F.pad(weights, (1, 0))
 

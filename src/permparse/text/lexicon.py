@@ -5,7 +5,7 @@ Induced from training pairs by the "simple" rule of Akyürek & Andreas (2021), e
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
@@ -17,6 +17,11 @@ from permparse.text.example import Example
 from permparse.text.producers import is_variable
 
 Mode = Literal["induced", "copy", "none"]
+FREQUENT = 5
+"""Words in fewer training sentences than this are copyable: they are names and values, like those never seen."""
+COPIED = 0.5
+"""Share of its sentences whose outputs hold a word's token as often as the sentence holds the word, from which on the
+word is copyable."""
 UBIQUITOUS = 0.8
 """A token in more than this share of the outputs is structure, not the meaning of a word."""
 
@@ -35,6 +40,9 @@ class Lexicon:
     spellings: Mapping[str, str] = field(default_factory=dict)
     """Case-insensitive only: canonical token → its most frequent spelling in training."""
     non_copyable: frozenset[str] = frozenset()
+    never_copied: frozenset[str] = frozenset()
+    """Canonical words that training shows to stand for something else than themselves: a full stop is not the operator
+    "." of an output."""
     case_insensitive: bool = False
     variables: bool = False
     """Decimal numbers name input positions, so a number in the sentence must not be copied."""
@@ -57,7 +65,7 @@ class Lexicon:
         if variables:
             excluded.update(y for target in targets for y in target if is_variable(y))
         entries = induce_entries(sources, targets, excluded)
-        return cls("induced", entries, plain.spellings, plain.non_copyable, case_insensitive, variables)
+        return replace(plain, mode="induced", entries=entries, never_copied=plain.never_copied - entries.keys())
 
     @classmethod
     def copying(
@@ -68,10 +76,11 @@ class Lexicon:
         case_insensitive: bool = False,
         variables: bool = False,
     ) -> "Lexicon":
-        """L(x) = x. The examples only tell how tokens are spelled when case does not matter."""
-        bare = cls("copy", {}, {}, frozenset(non_copyable), case_insensitive, variables)
+        """L(x) = x, but for words that the examples show not to be copied. They also tell how tokens are spelled when
+        case does not matter."""
+        bare = cls("copy", non_copyable=frozenset(non_copyable), case_insensitive=case_insensitive, variables=variables)
         spellings = _frequent_spellings(bare, examples) if case_insensitive else {}
-        return cls("copy", {}, spellings, bare.non_copyable, case_insensitive, variables)
+        return replace(bare, spellings=spellings, never_copied=_never_copied(bare, examples))
 
     @classmethod
     def empty(
@@ -83,7 +92,7 @@ class Lexicon:
     ) -> "Lexicon":
         """No word stands for a token; canonical tokens and spellings are as in `copying`."""
         plain = cls.copying(examples, non_copyable=non_copyable, case_insensitive=case_insensitive)
-        return cls("none", {}, plain.spellings, plain.non_copyable, case_insensitive)
+        return replace(plain, mode="none", never_copied=frozenset())
 
     def canonical(self, token: str) -> str:
         """The target token as the model sees it."""
@@ -96,7 +105,7 @@ class Lexicon:
         word = self._word(word)
         if word in self.entries:
             return self.entries[word]
-        if word in self.non_copyable or (self.variables and is_variable(word)):
+        if word in self.non_copyable or word in self.never_copied or (self.variables and is_variable(word)):
             return None
         return word
 
@@ -114,6 +123,7 @@ class Lexicon:
             "entries": dict(self.entries),
             "spellings": dict(self.spellings),
             "non_copyable": sorted(self.non_copyable),
+            "never_copied": sorted(self.never_copied),
             "case_insensitive": self.case_insensitive,
             "variables": self.variables,
         }
@@ -126,11 +136,15 @@ class Lexicon:
             raise ValueError(f"expected a lexicon mode induced, copy or none, got {mode!r}")
         if not isinstance(entries, Mapping) or not isinstance(spellings, Mapping) or not isinstance(words, list):
             raise TypeError("expected entries and spellings as objects and non_copyable as a list")
+        never_copied = data.get("never_copied", [])
+        if not isinstance(never_copied, list):
+            raise TypeError("expected never_copied as a list")
         return cls(
             mode,
             dict(entries),
             dict(spellings),
             frozenset(words),
+            frozenset(never_copied),
             bool(data["case_insensitive"]),
             bool(data["variables"]),
         )
@@ -142,6 +156,21 @@ class Lexicon:
 def canonical(token: str, case_insensitive: bool, non_copyable: Collection[str]) -> str:
     """A token as it is compared: in lower case where case does not matter, but for the words never copied."""
     return token.lower() if case_insensitive and token not in non_copyable else token
+
+
+def _never_copied(lexicon: Lexicon, examples: Sequence[Example]) -> frozenset[str]:
+    """Frequent words whose own token is mostly not in the output as often as the word is in the sentence."""
+    sentences: Counter[str] = Counter()
+    copied: Counter[str] = Counter()
+    for example in examples:
+        words = Counter(lexicon._word(word) for word in example.source)
+        tokens = Counter(map(lexicon.canonical, example.target))
+        for word, count in words.items():
+            sentences[word] += 1
+            copied[word] += tokens[word] == count
+    return frozenset(
+        word for word, count in sentences.items() if count >= FREQUENT and copied[word] < COPIED * count
+    )
 
 
 def _frequent_spellings(lexicon: Lexicon, examples: Sequence[Example]) -> dict[str, str]:

@@ -19,7 +19,8 @@ SPECIAL_SYMBOLS = (LEX, VAR)
 
 
 class Copies(NamedTuple):
-    """``number`` copies of ``symbol``, which ``positions`` produce together.
+    """``number`` copies of a token, which ``positions`` produce together: each through ``symbol``, but those that are
+    also in ``copying`` through LEX.
 
     In a gold output the counts at these positions add up to ``number``; as a hint, a single position produces at least
     so many; from an aligner, ``symbol`` is the output token as it stands.
@@ -28,6 +29,11 @@ class Copies(NamedTuple):
     symbol: str
     number: int
     positions: tuple[int, ...]
+    copying: tuple[int, ...] = ()
+
+    def symbol_at(self, position: int) -> str:
+        """The symbol through which a position produces the token."""
+        return LEX if position in self.copying else self.symbol
 
 
 @dataclass(frozen=True)
@@ -47,40 +53,49 @@ def is_variable(token: str) -> bool:
 
 
 class Producers:
-    """The symbol and the positions that can produce each token of an output of one sentence.
+    """The symbols and the positions that can produce each token of an output of one sentence.
 
     ``lexical[i]`` is what the lexicon makes of the i-th word (None: nothing). With ``variables``, a number p below the
-    length of the sentence is the variable of position p, and only that position can produce it. Otherwise a token that
-    the lexicon gives for some word is produced by those words alone, and any other token of ``symbols`` by every
-    position, through its own symbol.
+    length of the sentence is the variable of position p, and only that position can produce it. Any other token may
+    come from the words that the lexicon maps to it, through LEX, and, if it is in ``symbols``, from every other
+    position through its own symbol (appendix C.2 of the paper).
     """
 
     def __init__(self, lexical: Sequence[str | None], symbols: Collection[str], variables: bool = False) -> None:
         self._everywhere = tuple(range(len(lexical)))
         self._symbols, self._variables = symbols, variables
-        self._lexical: dict[str, tuple[int, ...]] = {}
+        self._copying: dict[str, tuple[int, ...]] = {}
         for i, token in enumerate(lexical):
             if token is not None:
-                self._lexical[token] = (*self._lexical.get(token, ()), i)
+                self._copying[token] = (*self._copying.get(token, ()), i)
 
-    def of(self, token: str) -> tuple[str, tuple[int, ...]] | None:
-        """Symbol and positions, or None if nothing can produce the token."""
+    def of(self, token: str) -> Copies | None:
+        """One copy of the token, or None if nothing can produce it."""
         if self._variables and is_variable(token) and int(token) < len(self._everywhere):
-            return VAR, (int(token),)
-        if token in self._lexical:
-            return LEX, self._lexical[token]
+            return Copies(VAR, 1, (int(token),))
+        copying = self._copying.get(token, ())
         if token in self._symbols and self._everywhere:
-            return token, self._everywhere
-        return None
+            return Copies(token, 1, self._everywhere, copying)
+        return Copies(LEX, 1, copying, copying) if copying else None
 
-    def symbol(self, token: str) -> str:
-        """The symbol of a token; the token itself if nothing can produce it."""
+    def value_positions(self, token: str) -> tuple[int, ...]:
+        """Where a value comes from: the position of a variable, or the words that the lexicon maps to the token; none
+        for a token that is no value."""
         found = self.of(token)
-        return token if found is None else found[0]
+        if found is None:
+            return ()
+        return found.positions if found.symbol == VAR else found.copying
+
+    def kind(self, token: str) -> str:
+        """VAR or LEX for a value of the sentence, else the token itself."""
+        found = self.of(token)
+        if found is None:
+            return token
+        return VAR if found.symbol == VAR else LEX if found.copying else token
 
     def target(self, tokens: Iterable[str]) -> Target:
         """An output as copies of symbols."""
-        totals: Counter[tuple[str, tuple[int, ...]]] = Counter()
+        totals: Counter[Copies] = Counter()
         unproducible: Counter[str] = Counter()
         for token in tokens:
             found = self.of(token)
@@ -88,7 +103,7 @@ class Producers:
                 unproducible[token] += 1
             else:
                 totals[found] += 1
-        copies = tuple(Copies(symbol, count, positions) for (symbol, positions), count in totals.items())
+        copies = tuple(one._replace(number=number) for one, number in totals.items())
         return Target(copies, dict(unproducible))
 
     def anchored(self, target: Sequence[str], adjacent: bool = False) -> list[Copies]:
@@ -102,11 +117,11 @@ class Producers:
         homes: list[int | None] = []
         following: int | None = None
         for index in reversed(range(len(target))):
-            found = self.of(target[index])
-            if found is not None and found[0] in SPECIAL_SYMBOLS:
+            is_value = bool(self.value_positions(target[index]))
+            if is_value:
                 following = index
             homes.append(following)
-            if found is not None and found[0] not in SPECIAL_SYMBOLS and adjacent:
+            if not is_value and adjacent and self.of(target[index]) is not None:
                 following = None
         return self.attributed(target, homes[::-1])
 
@@ -117,11 +132,10 @@ class Producers:
         """
         count: Counter[tuple[int, str]] = Counter()
         for token, home in zip(target, homes, strict=True):
-            found, at = self.of(token), None if home is None else self.of(target[home])
-            if found is None or at is None or found[0] in SPECIAL_SYMBOLS or at[0] not in SPECIAL_SYMBOLS:
-                continue
-            if len(at[1]) == 1:
-                count[at[1][0], found[0]] += 1
+            found = self.of(token)
+            at = () if home is None else self.value_positions(target[home])
+            if found is not None and not self.value_positions(token) and len(at) == 1:
+                count[at[0], found.symbol] += 1
         return [Copies(symbol, copies, (position,)) for (position, symbol), copies in sorted(count.items())]
 
 

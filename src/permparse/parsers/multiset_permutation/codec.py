@@ -108,7 +108,9 @@ class Codec:
 
     def numbered(self, copies: Iterable[Copies]) -> list[NumberedCopies]:
         """Copies with the ids of their symbols."""
-        return [(self.symbols.id(symbol), count, positions) for symbol, count, positions in copies]
+        return [
+            (of.number, [(i, self.symbols.id(of.symbol_at(i))) for i in of.positions]) for of in copies
+        ]
 
     def canonical(self, target: Iterable[str]) -> list[str]:
         """Target tokens as the model sees them."""
@@ -134,7 +136,9 @@ class Codec:
         counts = np.zeros((len(sentence), len(self.symbols)), dtype=np.int64)
         for position, tokens in enumerate(multisets):
             for token in tokens:
-                counts[position, self.symbols.id(producers.symbol(token))] += 1
+                of = producers.of(token)
+                assert of is not None, f"position {position}: nothing can produce {token!r}"
+                counts[position, self.symbols.id(of.symbol_at(position))] += 1
         return canonical_multiset(counts)
 
     def tokens(self, multiset: CanonicalMultiset, sentence: EncodedSentence) -> list[str]:
@@ -202,4 +206,4 @@ def _entry(word: str, lowercase: bool, share_names: bool, seen_in_lower_case: fr
 def _pattern(tokens: Iterable[str], lexical: Sequence[str | None], variables: bool) -> list[str]:
     """Canonical tokens, but VAR for variables and LEX for what the lexicon makes of a word of the sentence."""
     producers = Producers(lexical, (), variables)
-    return [producers.symbol(token) for token in tokens]
+    return [producers.kind(token) for token in tokens]

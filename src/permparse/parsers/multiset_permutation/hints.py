@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from permparse.base.errors import UserError
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
 from permparse.parsers.multiset_permutation.recipe import Hints
-from permparse.text import SPECIAL_SYMBOLS, Copies, align, is_variable
+from permparse.text import VAR, Copies, align, is_variable
 
 
 def alignment_hints(
@@ -78,7 +78,7 @@ def _aligned(
 def _free(codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]]) -> list[frozenset[str]]:
     """The tokens of each target that any word could produce."""
     return [
-        frozenset(c.symbol for c in codec.producers(sentence).target(target).copies) - set(SPECIAL_SYMBOLS)
+        frozenset(c.symbol for c in codec.producers(sentence).target(target).copies if not c.copying) - {VAR}
         for sentence, target in zip(sentences, targets, strict=True)
     ]
 
