@@ -163,6 +163,7 @@ def test_a_parser_of_ones_own(tmp_path: Path) -> None:
     parser = train(load_recipe("memory.toml"), tmp_path / "run", quiet=True)
     known = parser.task.load("train")[0]
     again = Parser.load(tmp_path / "run")
+    assert repr(again) == "<Memory of doubling, on cpu>"
     assert [p.output for p in again.parse([known.sentence, "a"])] == [known.output, "eh"]
     assert run(["evaluate", str(tmp_path / "run"), "--errors", "1", "--limit", "20"]) == 0
     assert run(["train", "memory.toml", "--settings"]) == 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from permparse.tasks.base import Task
     from permparse.training.run import train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Parse", "Parser", "Recipe", "Task", "UserError", "load_recipe", "train"]
 
 _HOME = {

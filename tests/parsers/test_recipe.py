@@ -133,6 +133,11 @@ def test_keys_of_version_0_1_mean_what_they_meant() -> None:
     assert load_recipe("okapi-calendar", old) == load_recipe("okapi-calendar", new)
 
 
+def test_validation_by_the_longest_examples_has_become_a_setting_of_the_data() -> None:
+    recipe = load_recipe("doubling", ["stage1.select=longest", "stage2.select=longest"])
+    assert (recipe.data.validation, recipe.tagger.training.select) == ("longest", "best")
+
+
 def test_a_trained_parser_forgets_retired_settings_of_its_training_but_not_of_its_networks() -> None:
     text = 'task = "doubling"\n[stage1]\nwarmup = 0.5\n'
     with pytest.raises(UserError, match=r"retired at 0\.03"):

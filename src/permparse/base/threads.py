@@ -18,6 +18,6 @@ def one_thread() -> Iterator[None]:
 
 
 def fix_threads() -> None:
-    """Keep to the present number of threads. Left to themselves, libraries choose anew from case to case, and sums
+    """Keep to the present number of threads. Left to themselves, libraries choose differently each time, and sums
     that are split otherwise differ in their last digits: a resumed training would end in other weights."""
     torch.set_num_threads(torch.get_num_threads())

@@ -90,8 +90,9 @@ def show_evaluation(evaluation: Evaluation) -> None:
         for value, score in rows.items():
             table.add_row(escape(value), *_cells(score, names))
         out.print(table)
+    count = f"{evaluation.total.examples:,} sentence{'s' if evaluation.total.examples != 1 else ''}"
     out.print(
-        f"[dim]{evaluation.total.examples:,} sentences in {evaluation.seconds:.1f} s "
+        f"[dim]{count} in {evaluation.seconds:.1f} s "
         f"({evaluation.sentences_per_second:,.0f}/s), peak memory {evaluation.peak_memory_mb:,.0f} MB[/]"
     )
 

@@ -17,7 +17,7 @@ START = "<start>"
 
 @dataclass(frozen=True)
 class WrongJump:
-    """The first jump that differs from gold: after ``previous``, gold goes on with one token, the output with
+    """The first jump that differs from gold: after ``previous``, gold continues with one token, the output with
     another."""
 
     previous: str
@@ -46,7 +46,7 @@ def difference(task: Task, outcome: Outcome) -> Difference:
 
 
 def _as_output(task: Task, outcome: Outcome, found: list[str]) -> list[str]:
-    """The tokens in the order of the output: a task may sort what it restores, and then that order is judged."""
+    """The tokens in the order of the output: a task may sort what it restores, and then that order counts."""
     restored = task.canonical(task.shorten(outcome.parse.output))
     return restored if Counter(restored) == Counter(found) else found
 

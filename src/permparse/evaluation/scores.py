@@ -14,7 +14,7 @@ from permparse.text import Example
 
 @dataclass(frozen=True)
 class Outcome:
-    """One judged sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset
+    """One evaluated sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset
     is right."""
 
     example: Example
@@ -66,7 +66,9 @@ class Evaluation(Provenance):
     error_kinds: ErrorKinds | None = None
 
 
-def judge(parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> list[Outcome]:
+def outcomes_of(
+    parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None
+) -> list[Outcome]:
     """Parse every example and compare with gold."""
     task = parser.task
     parses = parser.parse_words(
@@ -85,9 +87,9 @@ def judge(parser: Parser, examples: Sequence[Example], progress: Callable[[int],
 def evaluate(
     parser: Parser, examples: Sequence[Example], split: str, progress: Callable[[int], None] | None = None
 ) -> tuple[Evaluation, list[Outcome]]:
-    """Judge a split and sum up, timing the parsing."""
+    """Evaluate a split and sum up, timing the parsing."""
     started = time.perf_counter()
-    outcomes = judge(parser, examples, progress)
+    outcomes = outcomes_of(parser, examples, progress)
     seconds = time.perf_counter() - started
     task = parser.task
     grouped: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))

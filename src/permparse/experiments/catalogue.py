@@ -224,8 +224,8 @@ def _ablations() -> Study:
         tuple(name for name, _, _ in columns),
         _lines((), lines),
         "A star marks the setting as it is; without it, that one is changed and everything else, such as epochs and "
-        "learning rates, left as it was. On Okapi, one candidate is looked at but for the line that says so; on COGS, "
-        "the scorer sees plain values, without their sentence, but for the line that says so.",
+        "learning rates, left as it was. On Okapi, one candidate is used except where noted; on COGS, "
+        "the scorer represents values without context except where noted.",
         seeds=3,
     )
 

@@ -81,7 +81,7 @@ class Known:
         self._settings = {record.name: _settings_of(record) for record in self.records}
 
     def find(self, run: Run) -> Record | None:
-        """The record that answers the run: same settings, all splits judged."""
+        """The record that answers the run: same settings, all splits evaluated."""
         try:
             wanted = run.recipe.for_results()
         except UserError:

@@ -10,7 +10,7 @@ from permparse.experiments.published import Number
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration: a recipe with some settings changed, and the splits it is judged on."""
+    """A configuration: a recipe with some settings changed, and the splits it is evaluated on."""
 
     name: str
     recipe: str

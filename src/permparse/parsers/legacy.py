@@ -30,8 +30,8 @@ RENAMED: dict[str, str] = {
 }
 """Version 0.1 → today."""
 
-REVALUED: dict[str, dict[str, str]] = {f"{stage}.select": {"dev": "best"} for stage in _STAGES}
-"""Values of version 0.1 that have another name today, by the old key."""
+REVALUED: dict[str, dict[str, str]] = {f"{stage}.select": {"dev": "best", "longest": "best"} for stage in _STAGES}
+"""Values of version 0.1 that have another name today, by the old key; "longest" has become a setting of the data."""
 
 RETIRED: dict[str, Any] = {
     "data.kinds": False,
@@ -86,6 +86,8 @@ def modernised(table: Mapping[str, Any], where: str, trained: bool = False) -> T
                 )
             continue
         if key in REVALUED and isinstance(value, str):
+            if value == "longest":
+                result = merged(result, {"data": {"validation": "longest"}})
             value = REVALUED[key].get(value, value)
         result = merged(result, nested(new, value))
     return result

@@ -168,9 +168,7 @@ def _never_copied(lexicon: Lexicon, examples: Sequence[Example]) -> frozenset[st
         for word, count in words.items():
             sentences[word] += 1
             copied[word] += tokens[word] == count
-    return frozenset(
-        word for word, count in sentences.items() if count >= FREQUENT and copied[word] < COPIED * count
-    )
+    return frozenset(word for word, count in sentences.items() if count >= FREQUENT and copied[word] < COPIED * count)
 
 
 def _frequent_spellings(lexicon: Lexicon, examples: Sequence[Example]) -> dict[str, str]:

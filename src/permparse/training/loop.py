@@ -34,7 +34,7 @@ CURVE_STEPS = 20
 
 @dataclass(frozen=True)
 class Position:
-    """Where a training stands; all that a checkpoint needs beside tensors."""
+    """Where a training stands; all that a checkpoint needs besides tensors."""
 
     epoch: int = 0
     batch: int = 0

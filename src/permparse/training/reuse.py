@@ -28,7 +28,7 @@ def is_trained(run: Path, stage: str) -> bool:
 def take_over(run: Path, stage: str, folder: Path, recipe: Recipe) -> None:
     """Put a trained stage of another run into ``folder``, before the run there begins.
 
-    The weights are those that training ``recipe`` anew would give, so settings that differ are refused.
+    The weights are those that training ``recipe`` from the start would give, so settings that differ are refused.
     """
     known = run / RECIPE_FILE
     if not known.is_file() or not is_trained(run, stage):

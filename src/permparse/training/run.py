@@ -1,6 +1,6 @@
 """A whole training: data, the stages of a parser one after the other, calibration, and the parser saved in the folder.
 
-Run it again on the same folder with ``resume`` and it goes on from the last checkpoint to the very same weights.
+Run it again on the same folder with ``resume`` and it continues from the last checkpoint to the very same weights.
 """
 
 from __future__ import annotations
@@ -112,8 +112,7 @@ class _Run:
         _require_same_data(folder, self.fingerprint)
         write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
         self.log.write("start", task=task.name, seed=recipe.seed, data=self.fingerprint)
-        sizes = " + ".join(f"{parameters(network):,}" for network in self.parser.networks.values())
-        known = f"{len(examples):,} examples, {self.parser.describe()}, {sizes} parameters"
+        known = ", ".join([f"{len(examples):,} examples", *self.parser.facts()])
         self.tell("[bold]{task}[/]: {known}", task=task.name, known=known)
         for line in lines:
             self.tell("{line}", line=line)
@@ -149,7 +148,7 @@ class _Run:
         summary = RunSummary(self.task.name, recipe.parser, recipe.seed, stages, figures, self.fingerprint)
         write_atomically(self.folder / RUN_FILE, (json.dumps(asdict(summary), indent=2) + "\n").encode())
         self.log.write("finished", seconds=round(sum(p.seconds for p in positions.values()), 1))
-        seconds = " + ".join(f"{p.seconds:.0f}" for p in positions.values())
+        seconds = " + ".join(f"{p.seconds:.0f}" for p in positions.values()) or "0"
         self.tell("parser saved in [bold]{folder}[/] ({seconds} s of training)", folder=self.folder, seconds=seconds)
 
 

@@ -38,7 +38,7 @@ class WordEncoderSettings(EncoderSettings):
     known by their context, as at test time, while the words around them stay."""
     vectors: Path | None = None
     """Text file of word vectors to start from (one word and embedding_size numbers per line, as in GloVe); words
-    without a vector start at random, as all do without a file."""
+    without a vector start at random."""
     freeze_vectors: bool = False
     """With vectors: keep all word embeddings as they start instead of training them."""
 

@@ -108,9 +108,7 @@ class Codec:
 
     def numbered(self, copies: Iterable[Copies]) -> list[NumberedCopies]:
         """Copies with the ids of their symbols."""
-        return [
-            (of.number, [(i, self.symbols.id(of.symbol_at(i))) for i in of.positions]) for of in copies
-        ]
+        return [(of.number, [(i, self.symbols.id(of.symbol_at(i))) for i in of.positions]) for of in copies]
 
     def canonical(self, target: Iterable[str]) -> list[str]:
         """Target tokens as the model sees them."""

@@ -73,7 +73,7 @@ def order(
 def n_best_orders(
     scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, n: int
 ) -> list[Ordered]:
-    """The order that the decoder gives, and the best ones beside it."""
+    """The order that the decoder gives, then the next best."""
     if not len(tagged.multiset):
         return [EMPTY]
     with one_thread():

@@ -79,8 +79,9 @@ class MultisetPermutationParser(Parser):
     def networks(self) -> dict[str, nn.Module]:
         return {TAG: self.tagger, ORDER: self.scorer}
 
-    def describe(self) -> str:
-        return f"{len(self.codec.words):,} words, {len(self.codec.symbols):,} symbols"
+    def facts(self) -> list[str]:
+        known = [f"{len(self.codec.words):,} words", f"{len(self.codec.symbols):,} symbols"]
+        return [*known, *super().facts()]
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
         encoders = {TAG: self.tagger.encoder, ORDER: self.scorer.encoder}
