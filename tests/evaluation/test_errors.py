@@ -16,7 +16,7 @@ def _outcome(task: Task, gold: str, tokens: list[str]) -> Outcome:
     """An outcome as if a parser had put out these tokens."""
     example = task.example("a sentence", gold)
     parse = Parse("", task.restore(tokens), (), tuple(tokens), 0.0, 0.0)
-    return Outcome(example, parse, freq=False, correct={})
+    return Outcome(example, parse, tuple(task.canonical(example.target)), tuple(task.canonical(tokens)), correct={})
 
 
 def test_errors_are_spread_over_groups_and_shown_by_group() -> None:

@@ -104,8 +104,8 @@ def test_clause_match_ignores_order_and_case():
 
 
 def test_without_spacy_the_extra_is_named(monkeypatch):
-    tokenizers._tokenizer.cache_clear()
+    tokenizers._spacy.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "spacy", None)
     with pytest.raises(UserError, match=r"pip install 'permparse\[spacy\]'"):
         TASK.tokenize("hello")
-    tokenizers._tokenizer.cache_clear()
+    tokenizers._spacy.cache_clear()

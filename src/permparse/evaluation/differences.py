@@ -39,7 +39,7 @@ class Difference:
 
 def difference(task: Task, outcome: Outcome) -> Difference:
     """Compare the tokens of an output with gold, then their order."""
-    gold, found = task.canonical(outcome.example.target), task.canonical(outcome.parse.tokens)
+    gold, found = list(outcome.gold), list(outcome.found)
     missing, surplus = Counter(gold) - Counter(found), Counter(found) - Counter(gold)
     jump = None if missing or surplus else _first_wrong_jump(gold, _as_output(task, outcome, found))
     return Difference(tuple(missing.elements()), tuple(surplus.elements()), jump)

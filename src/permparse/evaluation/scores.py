@@ -14,13 +14,18 @@ from permparse.text import Example
 
 @dataclass(frozen=True)
 class Outcome:
-    """One evaluated sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset
-    is right."""
+    """One evaluated sentence: ``correct`` by metric (the first is the main one), ``freq``: the whole multiset is right.
+    ``gold`` and ``found`` are the tokens of gold and parse in one notation, as they are compared."""
 
     example: Example
     parse: Parse
-    freq: bool
+    gold: tuple[str, ...]
+    found: tuple[str, ...]
     correct: dict[str, bool]
+
+    @property
+    def freq(self) -> bool:
+        return Counter(self.gold) == Counter(self.found)
 
     @property
     def seq(self) -> bool:
@@ -79,8 +84,8 @@ def outcomes_of(
     outcomes = []
     for example, parse in zip(examples, parses, strict=True):
         correct = {name: metric(parse.output, example.output) for name, metric in task.metrics.items()}
-        freq = Counter(task.canonical(parse.tokens)) == Counter(task.canonical(example.target))
-        outcomes.append(Outcome(example, parse, freq, correct))
+        gold, found = parser.gold_tokens(example), parser.compared(parse.tokens)
+        outcomes.append(Outcome(example, parse, tuple(gold), tuple(found), correct))
     return outcomes
 
 

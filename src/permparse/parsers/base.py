@@ -105,8 +105,16 @@ class Parser(ABC):
 
     def error_kind(self, example: Example, parse: Parse) -> str:
         """Why the output of an example is wrong: one of `error_kinds`."""
-        found, gold = self.task.canonical(parse.tokens), self.task.canonical(example.target)
+        found, gold = self.compared(parse.tokens), self.gold_tokens(example)
         return "order" if Counter(found) == Counter(gold) else "tokens"
+
+    def compared(self, tokens: Sequence[str]) -> list[str]:
+        """Tokens as they are compared: in lower case where case does not matter."""
+        return self.task.canonical(tokens)
+
+    def gold_tokens(self, example: Example) -> list[str]:
+        """The gold tokens of an example in the notation of `Parse.tokens`, as they are compared."""
+        return self.compared(example.target)
 
     # What all parsers share
 

@@ -62,6 +62,11 @@ class Data(Section):
     the place of any other."""
     min_count: int = Field(default=1, ge=1)
     """Words seen less often than this in training share the class of rare words."""
+    notation: Literal["task", "raw", "signs", "wordless", "full", "bold"] = "task"
+    """How outputs are written as target tokens: as the task writes them; raw, cut into tokens and nothing dropped; or
+    in a notation learned from the training pairs that drops signs and bound variables the other tokens imply, also
+    words that no word of the input says (wordless), also words that their neighbours imply (full), also at the price of
+    exceptions (bold)."""
     lexicon: Literal["induced", "copy", "none"] = "induced"
     """How words map to output tokens: learned from the training pairs with copying as fallback, copying only, or not at
     all."""

@@ -32,6 +32,8 @@ class Task(ABC):
     """Words that copying never produces."""
     function_tokens: frozenset[str] = frozenset()
     """Target tokens that no single word stands for: never in an induced lexicon."""
+    raw_outputs: bool = False
+    """Whether outputs are raw text, to be cut into tokens by rules that a parser learns."""
     case_insensitive: bool = False
     """Whether the metric ignores case, so that a word may be copied into a token of other case."""
 
@@ -99,25 +101,26 @@ class Task(ABC):
         return [self.example(row.input, row.output, row.category, row.line) for row in read_tsv(path)]
 
 
-def build_lexicon(mode: str, task: Task, examples: Sequence[Example]) -> Lexicon:
-    """The lexicon of a mode (induced, copy, none) with the task's own exceptions, from training examples."""
+def build_lexicon(mode: str, task: Task, examples: Sequence[Example], variables: bool, fold: bool) -> Lexicon:
+    """The lexicon of a mode (induced, copy, none) with the task's own exceptions, from training examples.
+    ``variables``: numbers name positions; ``fold``: case does not matter in copying."""
     if mode == "induced":
         return Lexicon.induce(
             examples,
             non_copyable=task.non_copyable,
             function_tokens=task.function_tokens,
-            case_insensitive=task.case_insensitive,
-            variables=task.variables,
+            case_insensitive=fold,
+            variables=variables,
         )
     if mode == "copy":
         return Lexicon.copying(
             examples,
             non_copyable=task.non_copyable,
-            case_insensitive=task.case_insensitive,
-            variables=task.variables,
+            case_insensitive=fold,
+            variables=variables,
         )
     if mode == "none":
-        return Lexicon.empty(examples, non_copyable=task.non_copyable, case_insensitive=task.case_insensitive)
+        return Lexicon.empty(examples, non_copyable=task.non_copyable, case_insensitive=fold, variables=variables)
     raise UserError(f"no lexicon mode is called {mode!r}; {nearest(mode, ('induced', 'copy', 'none'))}")
 
 

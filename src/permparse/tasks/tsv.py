@@ -1,4 +1,4 @@
-"""A user's own tab-separated files: tokens between blanks, exact match, results by category if there are any."""
+"""A user's own tab-separated files: raw text in, exact match, results by category if there are any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from typing import final
 from permparse.base.errors import UserError
 from permparse.tasks.base import Metric, Task, exact_match
 from permparse.text import Example
+from permparse.text.tokenizers import tokenizer
 
 HELD_OUT = 10
 """Without a dev file every tenth training example is held out."""
@@ -20,12 +21,16 @@ class Tsv(Task):
 
     summary = "your own file: input<TAB>output[<TAB>category]"
     splits = ("train", "dev", "test")
+    raw_outputs = True
 
     train: str | None = field(default=None, metadata={"help": "file of training examples"})
     dev: str | None = field(
         default=None, metadata={"help": "file of validation examples; without it, every tenth line of train"}
     )
     test: str | None = field(default=None, metadata={"help": "file to evaluate on"})
+    tokenizer: str = field(
+        default="words", metadata={"help": "how inputs are cut: words (and signs), blanks (only there) or spacy"}
+    )
     end_token: bool = field(default=True, metadata={"help": "append an end token to the input"})
     variables: bool = field(default=False, metadata={"help": "number p in an output names input position p, from 0"})
     case_insensitive: bool = field(default=False, metadata={"help": "ignore case in copying and in the metric"})
@@ -38,6 +43,12 @@ class Tsv(Task):
     @property
     def metrics(self) -> Mapping[str, Metric]:
         return {"exact": self._match}
+
+    def __post_init__(self) -> None:
+        tokenizer(self.tokenizer)
+
+    def tokenize(self, sentence: str) -> list[str]:
+        return tokenizer(self.tokenizer)(sentence)
 
     def available_splits(self, folder: Path | None = None) -> list[str]:
         """train, dev (a part of train if no file is named) and, if a file is named, test."""

@@ -2,13 +2,14 @@
 
 from permparse.text.aligner import align
 from permparse.text.example import Example
-from permparse.text.lexicon import Lexicon, canonical
+from permparse.text.lexicon import Lexicon, canonical, copies_ignore_case
 from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
 from permparse.text.reader import Row, clean_sentence, read_tsv
 from permparse.text.tokenizers import english_tokens
 from permparse.text.trigrams import Trigrams
 from permparse.text.vectors import read_vectors
 from permparse.text.vocabulary import UNKNOWN, Vocabulary
+from permparse.text.writing import Writing
 
 __all__ = [
     "LEX",
@@ -23,9 +24,11 @@ __all__ = [
     "Target",
     "Trigrams",
     "Vocabulary",
+    "Writing",
     "align",
     "canonical",
     "clean_sentence",
+    "copies_ignore_case",
     "english_tokens",
     "is_variable",
     "read_tsv",

@@ -22,6 +22,8 @@ FREQUENT = 5
 COPIED = 0.5
 """Share of its sentences whose outputs hold a word's token as often as the sentence holds the word, from which on the
 word is copyable."""
+FOLDED, FOLDED_SHARE = 10, 0.1
+"""Types, at least so many and of so many copied ones, that are copied in another case, from which on case is ignored."""
 UBIQUITOUS = 0.8
 """A token in more than this share of the outputs is structure, not the meaning of a word."""
 
@@ -89,9 +91,10 @@ class Lexicon:
         *,
         non_copyable: Iterable[str] = (),
         case_insensitive: bool = False,
+        variables: bool = False,
     ) -> "Lexicon":
         """No word stands for a token; canonical tokens and spellings are as in `copying`."""
-        plain = cls.copying(examples, non_copyable=non_copyable, case_insensitive=case_insensitive)
+        plain = cls.copying(examples, non_copyable=non_copyable, case_insensitive=case_insensitive, variables=variables)
         return replace(plain, mode="none", never_copied=frozenset())
 
     def canonical(self, token: str) -> str:
@@ -156,6 +159,22 @@ class Lexicon:
 def canonical(token: str, case_insensitive: bool, non_copyable: Collection[str]) -> str:
     """A token as it is compared: in lower case where case does not matter, but for the words never copied."""
     return token.lower() if case_insensitive and token not in non_copyable else token
+
+
+def copies_ignore_case(examples: Sequence[Example]) -> bool:
+    """Whether many different tokens of outputs are words of their sentence in another case only, as names are that a
+    user does not care to capitalise."""
+    exact: set[str] = set()
+    folded: set[str] = set()
+    for example in examples:
+        words = set(example.source)
+        lower = {word.lower() for word in words}
+        for token in set(example.target):
+            if token in words:
+                exact.add(token.lower())
+            elif token.lower() in lower:
+                folded.add(token.lower())
+    return len(folded) >= max(FOLDED, FOLDED_SHARE * len(exact | folded))
 
 
 def _never_copied(lexicon: Lexicon, examples: Sequence[Example]) -> frozenset[str]:

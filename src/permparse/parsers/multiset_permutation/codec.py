@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -18,7 +18,19 @@ from permparse.nn import InputSizes, Sentence
 from permparse.nn.batches import Copies as NumberedCopies
 from permparse.parsers.recipe import Data
 from permparse.tasks import Task, build_lexicon
-from permparse.text import LEX, SPECIAL_SYMBOLS, VAR, Copies, Example, Lexicon, Producers, Trigrams, Vocabulary
+from permparse.text import (
+    LEX,
+    SPECIAL_SYMBOLS,
+    VAR,
+    Copies,
+    Example,
+    Lexicon,
+    Producers,
+    Trigrams,
+    Vocabulary,
+    Writing,
+    copies_ignore_case,
+)
 
 WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
 END = "<end>"
@@ -57,11 +69,20 @@ class Codec:
     trigrams: Trigrams
     """What the training outputs look like, as patterns."""
     share_names: bool = False
+    writing: Writing | None = None
+    """The learned notation of outputs; None: the task's own."""
 
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
-        """Learn vocabularies and lexicon from training examples."""
-        lexicon = build_lexicon(data.lexicon, task, examples)
+        """Learn notation, vocabularies and lexicon from training examples."""
+        writing, variables = None, task.variables
+        if data.notation != "task":
+            pairs = [(example.source, example.output) for example in examples]
+            writing = Writing.learn(data.notation, task, task.raw_outputs, pairs)
+            examples = [replace(example, target=tuple(writing.shorten(example.output))) for example in examples]
+            variables = variables or writing.first_position is not None
+        fold = task.case_insensitive or (task.raw_outputs and copies_ignore_case(examples))
+        lexicon = build_lexicon(data.lexicon, task, examples, variables, fold)
         lower = frozenset(word for example in examples for word in example.source if word == word.lower())
         looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
         words = Vocabulary.build(
@@ -70,12 +91,17 @@ class Codec:
             data.min_count,
         )
         patterns = [
-            _pattern(map(lexicon.canonical, e.target), [looked_up[word] for word in e.source], task.variables)
+            _pattern(map(lexicon.canonical, e.target), [looked_up[word] for word in e.source], variables)
             for e in examples
         ]
         # What neither the lexicon nor a variable can produce needs a symbol of its own.
         symbols, trigrams = Vocabulary.build(patterns, SPECIAL_SYMBOLS), Trigrams.count(patterns)
-        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names)
+        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names, writing)
+
+    @property
+    def variables(self) -> bool:
+        """Whether the target token p, a decimal number, names the variable of input position p."""
+        return self.lexicon.variables
 
     @property
     def sizes(self) -> InputSizes:
@@ -104,11 +130,19 @@ class Codec:
 
     def producers(self, sentence: EncodedSentence) -> Producers:
         """Who can produce which token of an output of the sentence."""
-        return Producers(sentence.lexical, self.ordinary_symbols, self.task.variables)
+        return Producers(sentence.lexical, self.ordinary_symbols, self.variables)
 
     def numbered(self, copies: Iterable[Copies]) -> list[NumberedCopies]:
         """Copies with the ids of their symbols."""
         return [(of.number, [(i, self.symbols.id(of.symbol_at(i))) for i in of.positions]) for of in copies]
+
+    def target(self, example: Example) -> list[str]:
+        """The gold tokens of an example as the model sees them."""
+        return self.canonical(example.target if self.writing is None else self.writing.shorten(example.output))
+
+    def output(self, tokens: Sequence[str]) -> str:
+        """The output that target tokens stand for."""
+        return self.task.restore(tokens) if self.writing is None else self.writing.restore(tokens)
 
     def canonical(self, target: Iterable[str]) -> list[str]:
         """Target tokens as the model sees them."""
@@ -117,14 +151,14 @@ class Codec:
     def pattern(self, tokens: Iterable[str], sentence: EncodedSentence) -> list[str]:
         """Canonical tokens of an output of the sentence, with all that words and variables stand for made alike: its
         structure."""
-        return _pattern(tokens, sentence.lexical[: len(sentence.words)], self.task.variables)
+        return _pattern(tokens, sentence.lexical[: len(sentence.words)], self.variables)
 
     def multiset(self, counts: np.ndarray, sentence: EncodedSentence) -> CanonicalMultiset:
         """The tokens of predicted counts [m, V], without those that nothing stands behind: L of a word it does not
         know, or a variable in a task that has none."""
         kept = np.array(counts)
         kept[[token is None for token in sentence.lexical], LEX_ID] = 0
-        if not self.task.variables:
+        if not self.variables:
             kept[:, VAR_ID] = 0
         return canonical_multiset(kept)
 
@@ -165,6 +199,7 @@ class Codec:
             "seen_in_lower_case": sorted(self.seen_in_lower_case),
             "trigrams": self.trigrams.to_json(),
             "share_names": self.share_names,
+            "writing": None if self.writing is None else self.writing.to_json(),
         }
         return json.dumps(state, ensure_ascii=False)
 
@@ -180,6 +215,7 @@ class Codec:
             frozenset(state["seen_in_lower_case"]),
             Trigrams.from_json(state["trigrams"]),
             bool(state["share_names"]),
+            Writing.from_json(state["writing"], task) if state.get("writing") else None,
         )
 
 

@@ -64,7 +64,7 @@ def _aligned(
 ) -> list[list[Copies]]:
     """The links of an IBM-1 aligner, and what every output contains at the end token."""
     # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
-    tokens = [[t for t in target if not (codec.task.variables and is_variable(t))] for target in targets]
+    tokens = [[t for t in target if not (codec.variables and is_variable(t))] for target in targets]
     words = [[codec.words.token(i) for i in sentence.ids[: len(sentence.words)].tolist()] for sentence in sentences]
     links = align(words, tokens, threshold=threshold, null_links=codec.task.end_token)
     everywhere = _in_every(tokens) if codec.task.end_token else {}

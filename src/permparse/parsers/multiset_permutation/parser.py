@@ -120,13 +120,19 @@ class MultisetPermutationParser(Parser):
         """Fit the confidence on held-out examples, by the task's main metric."""
         is_right = next(iter(self.task.metrics.values()))
         candidates = self.reranker.best(self.reranker.tag([self.codec.encode(e.source) for e in examples]))
-        outputs = [self.task.restore(self._surface(candidate)) for candidate in candidates]
+        outputs = [self.codec.output(self._surface(candidate)) for candidate in candidates]
         right = [is_right(output, e.output) for output, e in zip(outputs, examples, strict=True)]
         self.calibration = confidence.fit([_evidence(candidate) for candidate in candidates], right)
 
+    def compared(self, tokens: Sequence[str]) -> list[str]:
+        return self.codec.canonical(tokens)
+
+    def gold_tokens(self, example: Example) -> list[str]:
+        return self.codec.target(example)
+
     @torch.no_grad()
     def error_kind(self, example: Example, parse: Parse) -> str:
-        codec, gold = self.codec, self.codec.canonical(example.target)
+        codec, gold = self.codec, self.codec.target(example)
         tokens = [token for multiset in parse.multisets for token in multiset]
         if not tokens or not same_multiset(tokens, gold):
             return "tagging"
@@ -174,7 +180,7 @@ class MultisetPermutationParser(Parser):
         tokens = self._surface(candidate)
         weight = self.recipe.surprise_weight if self.recipe.candidates > 1 else 0.0
         return Alternative(
-            self.task.restore(tokens),
+            self.codec.output(tokens),
             tuple(tokens),
             candidate.score(weight) + candidate.ordered.log_prob,
             self.calibration.confidence(*_evidence(candidate)),
@@ -196,7 +202,7 @@ class MultisetPermutationParser(Parser):
             multisets[i].append(token)
         return Parse(
             sentence=text,
-            output=self.task.restore(tokens),
+            output=self.codec.output(tokens),
             words=words,
             tokens=tuple(tokens),
             log_prob=tagged.log_prob,

@@ -36,7 +36,7 @@ class EncodedExamples:
 
     @classmethod
     def of(cls, codec: Codec, examples: Sequence[Example]) -> EncodedExamples:
-        return cls([codec.encode(e.source) for e in examples], [codec.canonical(e.target) for e in examples])
+        return cls([codec.encode(e.source) for e in examples], [codec.target(e) for e in examples])
 
     def at(self, chosen: Sequence[int]) -> EncodedExamples:
         """Some of them."""

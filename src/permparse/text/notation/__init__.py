@@ -1,0 +1,20 @@
+"""A notation learned from training pairs: what the other tokens imply is dropped from outputs, and restored exactly."""
+
+from permparse.text.notation.choice import Level
+from permparse.text.notation.learn import learn
+from permparse.text.notation.notation import Notation
+from permparse.text.notation.pieces import Pieces, learn_pieces
+from permparse.text.notation.positions import position_offset
+from permparse.text.notation.storage import explain, from_json, to_json
+
+__all__ = [
+    "Level",
+    "Notation",
+    "Pieces",
+    "explain",
+    "from_json",
+    "learn",
+    "learn_pieces",
+    "position_offset",
+    "to_json",
+]

@@ -1,0 +1,120 @@
+"""Choose the types to drop: signs first, then words that no word of the input says, then those their head implies.
+
+A type is dropped if rules restore it in long held-out outputs and restore what is dropped already as well as before.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from math import sqrt
+from typing import TypeAlias, final
+
+from permparse.text.notation.evidence import Evidence, Said
+from permparse.text.notation.fit import Fit
+from permparse.text.notation.symbols import START, Symbols, is_sign
+
+OFTEN = 0.01
+"""Share of outputs that must have a type for it to be dropped, or to be the head of such a type."""
+FRAME = 0.05
+"""Share of outputs that must have a word without a head for it to be dropped."""
+RESTORED_SIGN, RESTORED_WORD = 0.9, 0.95
+"""Share of its held-out tokens that rules must restore."""
+HOPELESS = 0.85
+"""Types restored less often than this are given up together, others one by one."""
+HARM, HARM_BOLD, HARM_TOGETHER = 0.02, 0.15, 0.002
+"""Tokens dropped before that may be lost for each token newly dropped, alone or with others, beyond chance."""
+HEADED = 0.8
+"""Share of tokens that follow a head which nearly always has such a token behind it."""
+
+Fitting: TypeAlias = Callable[[frozenset[str]], Fit]
+
+
+class Level(IntEnum):
+    """How much to drop; each level includes those before."""
+
+    NOTHING = 0
+    SIGNS = 1
+    """Brackets, separators, quotation marks, bound variables."""
+    WORDLESS = 2
+    """Also words that no word of the input says."""
+    FULL = 3
+    """Also words that the token in front of them implies."""
+    BOLD = 4
+    """Also such words at the price of more exceptions: to be judged by a trial run of the tagger."""
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """Types that are tried together, the share that must be restored, and the harm that one may do."""
+
+    types: frozenset[str]
+    restored: float
+    harm: float
+
+
+def candidates(
+    known: Mapping[str, Evidence], outputs: Sequence[Sequence[str]], symbols: Symbols, level: Level
+) -> list[Group]:
+    """Groups of types in the order in which they are tried."""
+    often = {t for t, e in known.items() if e.outputs >= max(5, OFTEN * len(outputs)) and e.said is not Said.BY_A_WORD}
+    signs = frozenset(t for t in often if is_sign(t) or symbols.number(t) is not None)
+    words = frozenset(t for t in often - signs if not t.isdigit())
+    wordless = frozenset(t for t in words if known[t].wordless and known[t].outputs >= FRAME * len(outputs))
+    headed = (words - wordless) & _headed(outputs, signs)
+    groups = [
+        Group(signs, RESTORED_SIGN, HARM),
+        Group(wordless, RESTORED_WORD, HARM),
+        Group(headed, RESTORED_WORD, HARM),
+        Group(wordless | headed, RESTORED_SIGN, HARM_BOLD),
+    ]
+    return groups[:level]
+
+
+def choose_types(groups: Iterable[Group], fitting: Fitting) -> frozenset[str]:
+    """All types worth dropping, found group by group."""
+    dropped: frozenset[str] = frozenset()
+    losses = 0
+    for group in groups:
+        dropped, losses = _extend(dropped, losses, replace(group, types=group.types - dropped), fitting)
+    return dropped
+
+
+def _extend(dropped: frozenset[str], losses: int, group: Group, fitting: Fitting) -> tuple[frozenset[str], int]:
+    """Drop as much of a group as is restored: all at once if that does no harm, else by halves."""
+    pool, alone = group.types, len(group.types) == 1
+    while pool:
+        found = fitting(dropped | pool)
+        failed = sorted((t for t in pool if found.restored(t) < group.restored), key=lambda t: (found.restored(t), t))
+        tolerated = 1 + 2 * sqrt(losses) + (group.harm if alone else HARM_TOGETHER) * sum(found.total[t] for t in pool)
+        if failed:
+            pool -= {token for token in failed if token == failed[0] or found.restored(token) < HOPELESS}
+        elif found.losses(dropped) - losses <= tolerated:
+            return dropped | pool, found.losses(dropped | pool)
+        elif alone:
+            break
+        else:
+            ordered = sorted(pool, key=lambda token: (-found.total[token], token))
+            for half in (ordered[: (len(ordered) + 1) // 2], ordered[(len(ordered) + 1) // 2 :]):
+                dropped, losses = _extend(dropped, losses, replace(group, types=frozenset(half)), fitting)
+            break
+    return dropped, losses
+
+
+def _headed(outputs: Sequence[Sequence[str]], signs: frozenset[str]) -> frozenset[str]:
+    """Types that nearly always follow a head, signs aside, that nearly always has this type behind it."""
+    often = max(5, OFTEN * len(outputs))
+    heads: Counter[str] = Counter()
+    behind: dict[str, Counter[str]] = defaultdict(Counter)
+    for output in outputs:
+        content = [token for token in output if token not in signs]
+        for head, token in zip([START, *content], content, strict=False):
+            heads[head] += 1
+            behind[token][head] += 1
+    return frozenset(
+        token
+        for token, found in behind.items()
+        if sum(n for head, n in found.items() if n >= HEADED * heads[head] and heads[head] >= often)
+        >= HEADED * found.total()
+    )

@@ -1,0 +1,120 @@
+"""What a rule sees of a token: its type if frequent, else its shape, so that unseen values behave like seen ones."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, final
+
+VARIABLE = "<variable>"
+START, END, NONE = "<start>", "<end>", "<none>"
+Symbol: TypeAlias = tuple[str, str]
+"""Kind and type: the kind is general (the shape of a value), the type may be the token itself."""
+ALIKE = 3
+"""Types that must share their neighbours to be of one kind."""
+USUAL = 0.8
+NUMBERED = re.compile(r"(.*?\D)(\d+)")
+
+
+@final
+@dataclass(frozen=True)
+class Symbols:
+    """The types that rules may name, their kinds where they are alike, the stem of bound variables."""
+
+    named: frozenset[str] = frozenset()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    variables: str = ""
+    _seen: dict[str, Symbol] = field(default_factory=dict, repr=False, compare=False)
+
+    def of(self, token: str) -> Symbol:
+        """Kind and type of a token; remembered, since rules ask at every step."""
+        found = self._seen.get(token)
+        if found is None:
+            found = self._seen[token] = self._symbol(token)
+        return found
+
+    def _symbol(self, token: str) -> Symbol:
+        if token in (START, END, NONE):
+            return (token, token)
+        if self.number(token) is not None:
+            return (VARIABLE, VARIABLE)
+        if token not in self.named or token.isdigit():
+            return (shape(token), shape(token))
+        return (self.kinds.get(token, token), token)
+
+    def without(self, hidden: frozenset[str]) -> "Symbols":
+        """The same with some types unknown."""
+        return Symbols(self.named - hidden, self.kinds, self.variables)
+
+    def number(self, token: str) -> int | None:
+        """Which bound variable this is; None if it is no variable."""
+        if not self.variables or not token.startswith(self.variables):
+            return None
+        digits = token[len(self.variables) :]
+        return int(digits) if digits.isascii() and digits.isdigit() and str(int(digits)) == digits else None
+
+    def variable(self, number: int) -> str:
+        return f"{self.variables}{number}"
+
+
+def is_sign(token: str) -> bool:
+    """No letter and no digit: a bracket, a comma, an operator."""
+    return not any(c.isalnum() for c in token)
+
+
+def shape(token: str) -> str:
+    """Number, capitalised, lower case or sign."""
+    if token.isdigit():
+        return "<number>"
+    if token[:1].isupper():
+        return "<Name>"
+    return "<sign>" if is_sign(token) else "<word>"
+
+
+def find_kinds(
+    outputs: Sequence[Sequence[str]], named: Collection[str], copied: Collection[str], variables: str
+) -> dict[str, str]:
+    """The kind of each named type: its shape if it is copied from the input, else what it always stands between."""
+    plain = Symbols(variables=variables)
+    before: dict[str, Counter[str]] = defaultdict(Counter)
+    after: dict[str, Counter[str]] = defaultdict(Counter)
+    for output in outputs:
+        general = [token if plain.number(token) is None else VARIABLE for token in output]
+        for left, token, right in zip([START, *general], output, [*general[1:], END], strict=False):
+            before[token][left] += 1
+            after[token][right] += 1
+    places = {token: (_usual(before[token]), _usual(after[token])) for token in named if token not in copied}
+    common = Counter(places.values())
+    kinds = {t: f"<{left} … {right}>" for t, (left, right) in places.items() if common[left, right] >= ALIKE}
+    kinds = {token: kind for token, kind in kinds.items() if places[token] != ("", "")}
+    return kinds | {token: shape(token) for token in copied}
+
+
+def _usual(neighbours: Counter[str]) -> str:
+    """The neighbour that a token nearly always has; empty if there is none."""
+    token, count = neighbours.most_common(1)[0]
+    return token if count >= USUAL * neighbours.total() else ""
+
+
+def find_variables(outputs: Sequence[Sequence[str]]) -> str:
+    """The stem of tokens numbered in the order in which they first appear, such as $ of $0, $1; empty if none."""
+    found: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    repeated: Counter[str] = Counter()
+    for output in outputs:
+        first: dict[str, list[int]] = {}
+        seen: dict[str, int] = {}
+        for token in output:
+            match = NUMBERED.fullmatch(token)
+            if match and match[2] == str(int(match[2])):
+                stem, number = match[1], int(match[2])
+                seen[stem] = seen.get(stem, 0) + 1
+                numbers = first.setdefault(stem, [])
+                if number not in numbers:
+                    numbers.append(number)
+        for stem, numbers in first.items():
+            found[stem] += 1
+            repeated[stem] += seen[stem] > len(numbers)
+            wrong[stem] += numbers not in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
+    good = [s for s in found if found[s] >= 5 and wrong[s] <= 0.05 * found[s] and repeated[s] >= 0.5 * found[s]]
+    return max(good, key=lambda stem: found[stem], default="")

@@ -1,0 +1,239 @@
+"""The state of an output restored so far, as rules see it: neighbours, open brackets, what stands inside them.
+
+Nothing here grows with depth or length: counts are capped, and of all open brackets only the innermost is seen.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias, final
+
+from permparse.text.notation.brackets import Brackets
+from permparse.text.notation.symbols import END, NONE, START, Symbol, Symbols
+
+MOST = 3
+LEFT = 4
+NOTHING: Symbol = (NONE, NONE)
+ITEMS = "<items>"
+
+State: TypeAlias = tuple[str | int, ...]
+
+PLAIN = (
+    "kind of next",
+    "kind of previous",
+    "bracket",
+    "kind of head",
+    "kind of first inside",
+    "next repeats",
+    "kind of second next",
+    "kept left",
+    "kind of third next",
+    "kind of second previous",
+    "kind of last kept",
+    "kind of segment",
+    "items",
+    "kind of closed head",
+    "variables",
+    "next",
+    "previous",
+    "head",
+    "first inside",
+    "second next",
+    "second previous",
+    "last kept",
+    "segment",
+)
+"""Names of the features, general ones first. Behind them, for each counted sign, whether a bracket has all of them."""
+
+LATER = frozenset(("kind of second next", "kept left", "kind of third next", "second next"))
+TYPES = frozenset(("next", "previous", "head", "first inside", "second previous", "last kept", "segment"))
+FAR, NAMING = 0.6, 0.9
+
+
+class Ahead(NamedTuple):
+    """The next three kept tokens (END behind the last) and how many are left."""
+
+    first: str
+    second: str
+    third: str
+    left: int
+
+
+@final
+@dataclass(frozen=True)
+class Language:
+    """What walking must know: brackets, symbols, dropped types, signs counted inside a bracket, and their numbers.
+
+    `arities` has for items, and for each counted sign, the number that every bracket with some head has in training.
+    """
+
+    brackets: Brackets = field(default_factory=Brackets)
+    symbols: Symbols = field(default_factory=Symbols)
+    dropped: frozenset[str] = frozenset()
+    counted: tuple[str, ...] = ()
+    arities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def trust(self) -> list[float]:
+        """What the gain of each feature counts: what comes later or names a single type fits more easily by chance."""
+        return [FAR if name in LATER else NAMING if name in TYPES else 1.0 for name in self.features]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return (*PLAIN, *(f"{token} inside" for token in self.counted))
+
+
+@final
+class _Level:
+    """An open bracket: the token in front, the first inside, the number of items, the first since a dropped one."""
+
+    __slots__ = ("bracket", "counts", "first", "head", "items", "scope", "second", "segment")
+
+    def __init__(self, bracket: str, head: Symbol, counted: int) -> None:
+        self.bracket, self.head = bracket, head
+        self.first = self.second = self.segment = NOTHING
+        self.items = 0
+        self.counts = [0] * counted
+        self.scope = -1
+
+
+@final
+class Walk:
+    """Walks along an output token by token. O(1) for each token."""
+
+    def __init__(self, language: Language, closed_levels: "list[_Level] | None" = None) -> None:
+        self.closed_levels = closed_levels
+        self.symbols = language.symbols
+        self._dropped, self._counted = language.dropped, language.counted
+        self._arities = language.arities
+        self._closing = language.brackets.closing
+        self._closers = frozenset(language.brackets.closing.values())
+        self.levels = [_Level(NONE, NOTHING, len(language.counted))]
+        self._previous = self._second_previous = self._last_kept = (START, START)
+        self._closed = NOTHING
+        self.variables = self.last_variable = 0
+        self.run = 0
+
+    def push(self, token: str) -> None:
+        """Append a token, whether inserted or kept: states do not depend on what is kept as an exception."""
+        level, symbol = self.levels[-1], self.symbols.of(token)
+        closing = self._closing.get(token)
+        if closing is not None and (closing != token or level.bracket != token):
+            if level.segment is NOTHING:
+                level.segment = symbol
+            self.levels.append(_Level(token, self._previous, len(self._counted)))
+        elif token in self._closers and len(self.levels) > 1 and self._closing[level.bracket] == token:
+            if self.closed_levels is not None:
+                self.closed_levels.append(level)
+            self._closed = level.head if level.first is NOTHING else level.first
+            self.levels.pop()
+            self.levels[-1].items += 1
+        else:
+            self._push_inside(level, token, symbol)
+        number = self.symbols.number(token)
+        if number is not None:
+            self._push_variable(number)
+        self._second_previous, self._previous = self._previous, symbol
+        self.run += 1
+        if token not in self._dropped:
+            self.run = 0
+            self._last_kept = symbol
+
+    def _push_inside(self, level: _Level, token: str, symbol: Symbol) -> None:
+        level.items += 1
+        if level.first is NOTHING:
+            level.first = symbol
+        elif level.second is NOTHING:
+            level.second = symbol
+        if token in self._counted:
+            level.counts[self._counted.index(token)] += 1
+        if token in self._dropped:
+            level.segment = NOTHING
+        elif level.segment is NOTHING:
+            level.segment = symbol
+
+    def _push_variable(self, number: int) -> None:
+        if number >= self.variables:
+            self.variables = number + 1
+            self.levels[-1].scope = number
+        self.last_variable = number
+
+    def features(self, ahead: Ahead) -> State:
+        """The state in front of the next kept tokens, in the order of `Language.features`."""
+        of, level = self.symbols.of, self.levels[-1]
+        first, second, third = of(ahead.first), of(ahead.second), of(ahead.third)
+        return (
+            first[0],
+            self._previous[0],
+            level.bracket,
+            level.head[0],
+            level.first[0],
+            "yes" if first in (level.first, level.second, level.segment, self._closed) else "no",
+            second[0],
+            min(ahead.left, LEFT),
+            third[0],
+            self._second_previous[0],
+            self._last_kept[0],
+            level.segment[0],
+            self._fullness(ITEMS, level.items, level.first),
+            self._closed[0],
+            min(self.variables, MOST),
+            first[1],
+            self._previous[1],
+            level.head[1],
+            level.first[1],
+            second[1],
+            self._second_previous[1],
+            self._last_kept[1],
+            level.segment[1],
+            *[self._fullness(t, n, level.head) for t, n in zip(self._counted, level.counts, strict=True)],
+        )
+
+    def _fullness(self, counted: str, number: int, head: Symbol) -> str:
+        """Whether a bracket has the number of items or signs that its head always has; unknown if that varies."""
+        arities = self._arities.get(counted, {})
+        arity = arities.get(head[1], arities.get(head[0]))
+        return "varies" if arity is None else "full" if number == arity else "over" if number > arity else "open"
+
+    def scopes(self) -> list[int]:
+        """The variables bound by open brackets, innermost first."""
+        return [level.scope for level in reversed(self.levels) if level.scope >= 0]
+
+
+def look_ahead(tokens: Sequence[str], dropped: Collection[str]) -> list[Ahead]:
+    """For each position, and behind the last, the next tokens that are never dropped, and how many there are."""
+    first = second = third = END
+    left = 0
+    ahead = [Ahead(first, second, third, left)]
+    for token in reversed(tokens):
+        if token not in dropped:
+            first, second, third, left = token, first, second, left + 1
+        ahead.append(Ahead(first, second, third, left))
+    return ahead[::-1]
+
+
+def find_arities(language: Language, outputs: Iterable[Sequence[str]]) -> dict[str, dict[str, int]]:
+    """The numbers of items and counted signs that all brackets with a head have: for kinds, and types that differ."""
+    numbers: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    kinds: dict[str, str] = {}
+    closed: list[_Level] = []
+    for output in outputs:
+        walk = Walk(language, closed)
+        for token in output:
+            walk.push(token)
+    for level in closed:
+        for counted, number, (kind, name) in (
+            (ITEMS, level.items, level.first),
+            *((t, n, level.head) for t, n in zip(language.counted, level.counts, strict=True)),
+        ):
+            numbers[counted][kind].add(number)
+            numbers[counted][name].add(number)
+            kinds[name] = kind
+    return {
+        counted: {
+            head: min(found)
+            for head, found in sorted(heads.items())
+            if len(found) == 1 and (kinds.get(head, head) == head or heads[kinds[head]] != found)
+        }
+        for counted, heads in numbers.items()
+    }

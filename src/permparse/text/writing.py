@@ -1,0 +1,90 @@
+"""How outputs are written as target tokens: as the task writes them, or in a notation learned from training pairs.
+
+`restore(shorten(y)) == y` for every output y, seen or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from permparse.text.notation import Level, Notation, Pieces, from_json, learn, learn_pieces, position_offset, to_json
+
+LEVELS = {
+    "raw": Level.NOTHING,
+    "signs": Level.SIGNS,
+    "wordless": Level.WORDLESS,
+    "full": Level.FULL,
+    "bold": Level.BOLD,
+}
+"""How much a learned notation drops, by name."""
+
+
+class Cutter(Protocol):
+    """Cuts an output into tokens and joins them again: a task, or `Cut`."""
+
+    def shorten(self, output: str) -> list[str]: ...
+    def restore(self, target: Sequence[str]) -> str: ...
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Tokens as they are cut from raw text."""
+
+    pieces: Pieces
+
+    def shorten(self, output: str) -> list[str]:
+        return self.pieces.cut(output)
+
+    def restore(self, target: Sequence[str]) -> str:
+        return self.pieces.join(target)
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Cuts an output, then drops what is implied. ``first_position`` is the number of the first word where numbers of
+    outputs name positions of the input, None where they do not."""
+
+    cutter: Cutter
+    notation: Notation = field(default_factory=Notation)
+    first_position: int | None = None
+
+    @classmethod
+    def learn(cls, level: str, task: Cutter, raw: bool, pairs: Sequence[tuple[Sequence[str], str]]) -> Writing:
+        """From training pairs of input tokens and outputs; ``raw`` outputs are cut by learned rules, others by the
+        task."""
+        cutter: Cutter = Cut(learn_pieces([output for _, output in pairs])) if raw else task
+        written = [(tuple(source), tuple(cutter.shorten(output))) for source, output in pairs]
+        return cls(cutter, learn(written, LEVELS[level]), position_offset(written))
+
+    def shorten(self, output: str) -> list[str]:
+        """The target tokens of an output."""
+        return [self._renumbered(token, -1) for token in self.notation.shorten(self.cutter.shorten(output))]
+
+    def restore(self, target: Sequence[str]) -> str:
+        """The output that target tokens stand for; of any sequence, without an exception."""
+        return self.cutter.restore(self.notation.restore([self._renumbered(token, 1) for token in target]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON for a checkpoint; a task's own cutter is not part of it."""
+        pieces = self.cutter.pieces.to_json() if isinstance(self.cutter, Cut) else None
+        return {"pieces": pieces, "first_position": self.first_position, "notation": to_json(self.notation)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], task: Cutter) -> Writing:
+        """The inverse of `to_json`."""
+        cutter = task if data["pieces"] is None else Cut(Pieces.from_json(data["pieces"]))
+        return cls(cutter, from_json(data["notation"]), data["first_position"])
+
+    def _renumbered(self, token: str, sign: int) -> str:
+        """A number that names a position, counted from 0 in targets; what is none today is kept apart by a zero."""
+        if not self.first_position or not (token.isascii() and token.isdigit()):
+            return token
+        if sign < 0:
+            return str(int(token) - self.first_position) if _plain(token) and token != "0" else f"0{token}"
+        return str(int(token) + self.first_position) if _plain(token) else token[1:]
+
+
+def _plain(number: str) -> bool:
+    return number == "0" or number[0] != "0"

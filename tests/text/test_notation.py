@@ -1,0 +1,142 @@
+"""The learned notation restores every output exactly, seen or not, and never fails on a wrong prediction."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from permparse.text.notation.choice import Level
+from permparse.text.notation.learn import learn
+from permparse.text.notation.notation import MARK, Notation
+from permparse.text.notation.pieces import ESCAPE, GLUE, Pieces, learn_pieces
+from permparse.text.notation.positions import position_offset
+from permparse.text.notation.storage import explain, from_json, to_json
+from text.synthetic import LATER_NAMES, NAMES, calls, clauses
+
+TRAINING = calls(1, 2000, [0, 1, 2], 3, NAMES)
+PIECES = learn_pieces([output for _, output in TRAINING])
+NOTATION = learn([(source.split(), PIECES.cut(output)) for source, output in TRAINING])
+FREE = learn([(source.split(), output.split()) for source, output in clauses(1, 600, [0, 1, 2], 2)])
+TOKENS = st.sampled_from(
+    [*'(),"=.;*§⁀‿', "play", "by", "all", "any", "song", "Adele", "give", "agent", "theme", MARK * 2, "é"]
+)
+
+
+@given(st.text(alphabet="ab_ (),\"'=.$0é⁀‿\t§"))
+@settings(max_examples=500)
+def test_every_string_is_joined_as_it_was_cut(text: str) -> None:
+    for pieces in (PIECES, Pieces()):
+        tokens = pieces.cut(text)
+        assert pieces.join(tokens) == text
+        assert all(tokens)
+
+
+def test_glued_signs_are_split_off_without_marks() -> None:
+    text = 'play(by(song, "Iggy Pop"))'
+    assert PIECES.cut(text) == ["play", "(", "by", "(", "song", ",", '"', "Iggy", "Pop", '"', ")", ")"]
+    assert not any(token.startswith((GLUE, ESCAPE)) for _, output in TRAINING for token in PIECES.cut(output))
+
+
+@given(st.lists(TOKENS, max_size=30))
+@settings(max_examples=500)
+def test_every_output_is_restored_as_it_was(tokens: list[str]) -> None:
+    for notation in (NOTATION, FREE, Notation()):
+        assert notation.restore(notation.shorten(tokens)) == tokens
+
+
+@given(st.lists(TOKENS, max_size=30))
+@settings(max_examples=500)
+def test_restoring_a_wrong_prediction_ends(short: list[str]) -> None:
+    for notation in (NOTATION, FREE):
+        assert len(notation.restore(short)) <= 40 * (len(short) + 2) ** 2
+
+
+@pytest.mark.parametrize("depth", [3, 6])
+def test_rules_hold_in_deeper_outputs(depth: int) -> None:
+    """Only a bracket that closes one of several arguments is kept: nothing else says where it ends."""
+    for _, output in calls(depth, 100, [depth], 5, LATER_NAMES):
+        tokens = PIECES.cut(output)
+        short = NOTATION.shorten(tokens)
+        assert PIECES.join(NOTATION.restore(short)) == output
+        assert not any(token.startswith(MARK) for token in short)
+        assert {token for token in short if token in NOTATION.language.dropped} <= {")"}
+
+
+def test_deeper_clauses_need_no_exception() -> None:
+    for _, output in clauses(7, 100, [7], 7):
+        short = FREE.shorten(output.split())
+        assert not any(token in FREE.language.dropped or token.startswith(MARK) for token in short)
+
+
+def test_signs_no_word_says_are_dropped() -> None:
+    assert {"(", ")", ",", "play"} <= NOTATION.language.dropped
+    assert not {"by", "song", "Adele"} & NOTATION.language.dropped
+
+
+def test_levels_are_nested() -> None:
+    pairs = [(source.split(), PIECES.cut(output)) for source, output in TRAINING]
+    chosen = [learn(pairs, level).language.dropped for level in Level]
+    assert chosen[0] == frozenset()
+    assert chosen[1] <= chosen[2] <= chosen[3] <= chosen[4]
+
+
+@given(st.lists(TOKENS, max_size=20))
+def test_a_saved_notation_is_the_same(tokens: list[str]) -> None:
+    assert from_json(json.loads(json.dumps(to_json(NOTATION)))).shorten(tokens) == NOTATION.shorten(tokens)
+
+
+def test_an_edited_notation_still_restores() -> None:
+    data = json.loads(json.dumps(to_json(NOTATION)))
+    data["dropped"].remove(",")
+    edited = from_json(data)
+    for _, output in TRAINING[:50]:
+        tokens = PIECES.cut(output)
+        short = edited.shorten(tokens)
+        assert edited.restore(short) == tokens
+        assert [t.removeprefix(MARK) for t in short].count(",") == tokens.count(",")
+
+
+def test_every_dropped_type_has_a_row() -> None:
+    assert {row.token for row in explain(NOTATION)} == NOTATION.language.dropped
+
+
+def test_nothing_is_dropped_where_every_token_has_a_word() -> None:
+    pairs = [(list(word), [f"_{c}" for c in word * 2]) for word in ("abc", "bcd", "cab", "dda", "bad", "cad") * 20]
+    assert learn(pairs) == Notation()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5])
+def test_a_few_pairs_are_enough_to_learn_something(number: int) -> None:
+    pairs = [(["go"], ["f", "(", "x", ")"])] * number
+    notation = learn(pairs)
+    assert notation.restore(notation.shorten(["f", "(", "x", ")"])) == ["f", "(", "x", ")"]
+
+
+def test_an_empty_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="may not be empty"):
+        NOTATION.shorten(["f", ""])
+
+
+def test_numbers_that_name_positions_are_found() -> None:
+    form = "visitor ( x _ 1 ) ; sleep . agent ( x _ 2 , x _ 1 )"
+    named = [(["the", "visitor", "slept"], form.split())] * 20
+    copied = [(["top", "3", "files"], ["TOP", "3"])] * 20
+    assert position_offset(named) == 0
+    assert position_offset([(source[1:], target) for source, target in named]) == 1
+    assert position_offset(copied) is None
+
+
+def test_bound_variables_are_restored_by_their_role() -> None:
+    form = "( lambda $0 e ( and ( flight $0 ) ( to $0 {} ) ( exists $1 ( and ( from $1 {} ) ( day $1 {} ) ) ) ) )"
+    cities, days = ["boston", "denver", "dallas", "austin"], ["monday", "friday", "sunday"]
+    pairs = [
+        (["flights", "to", one, "from", other, "on", day], form.format(one, other, day).split())
+        for one in cities
+        for other in cities
+        for day in days
+    ]
+    notation = learn(pairs)
+    assert {"$0", "$1", "(", ")"} <= notation.language.dropped
+    assert not any(token.startswith("$") for token in notation.shorten(pairs[5][1]))
+    assert notation.restore(notation.shorten(pairs[5][1])) == pairs[5][1]
