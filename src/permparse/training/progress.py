@@ -84,7 +84,9 @@ class Progress:
         if accuracy is not None:
             parts.append(f"accuracy {accuracy:.1%}")
         if scores is not None:
-            parts += [f"{name} {value:.1%}" for name, value in scores.named.items()]
+            parts += [
+                f"{name} {value:.1%}" if value >= 0 else f"{name} {value:.2f}" for name, value in scores.named.items()
+            ]
         note("  ".join([*parts, f"[dim]{seconds:.0f} s[/]"]))
 
     def stop(self) -> None:

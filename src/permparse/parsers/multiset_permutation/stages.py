@@ -13,18 +13,25 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from permparse.base.batching import bucketed
+from permparse.base.batching import bucketed, sorted_batches
 from permparse.base.errors import UserError
+from permparse.base.threads import one_thread
 from permparse.multiset import CanonicalMultiset
 from permparse.nn import JumpScorer, MultisetTagger, TaggerExample, tagger_batch
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
 from permparse.parsers.multiset_permutation.hints import alignment_hints
 from permparse.parsers.multiset_permutation.order import jump_problem, limited, order, search_orders, training_solver
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, OrderTraining, Tagger
-from permparse.parsers.multiset_permutation.tag import Tagged, annotate, same_multiset, tag
+from permparse.parsers.multiset_permutation.tag import BATCH, Tagged, annotate, same_multiset, tag
 from permparse.parsers.stage import Scores, Stage, StageReport, StepResult
 from permparse.permutation import JumpProblem, permutation_loss
-from permparse.text import Example, unreachable
+from permparse.text import Copies, Example, unreachable
+
+
+HOPELESS = -30.0
+"""The least log probability of a gold multiset that counts: what nothing can produce has this one."""
+TIE = 1e-6
+"""Weight of the likelihood in the score that selects an epoch."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +59,27 @@ class TagData:
     left_out: list[tuple[int, str]]
 
 
+def gold_copies(codec: Codec, sentence: EncodedSentence, target: Sequence[str], max_count: int) -> list[Copies] | str:
+    """The copies that make up a gold output, or the token that there are too many of, or that nothing can produce."""
+    found = codec.producers(sentence).target(target)
+    too_many = unreachable(found.copies, max_count)
+    if found.unproducible or too_many:
+        return next(iter(found.unproducible), None) or too_many[0].symbol
+    return list(found.copies)
+
+
 def tag_data(codec: Codec, examples: Sequence[Example], settings: Tagger) -> TagData:
     """Encode sentences, gold copies and alignment hints of the training examples."""
     everything = EncodedExamples.of(codec, examples)
     kept, copies, left_out = [], [], []
     for i, example in enumerate(examples):
-        target = codec.producers(everything.sentences[i]).target(everything.targets[i])
-        too_many = unreachable(target.copies, settings.max_count)
-        if target.unproducible or too_many:
-            what = next(iter(target.unproducible), None) or too_many[0].symbol
-            reason = f"{what!r} occurs more often than max_count = {settings.max_count} allows"
+        found = gold_copies(codec, everything.sentences[i], everything.targets[i], settings.max_count)
+        if isinstance(found, str):
+            reason = f"{found!r} occurs more often than max_count = {settings.max_count} allows"
             left_out.append((example.line, reason))
         else:
             kept.append(i)
-            copies.append(codec.numbered(target.copies))
+            copies.append(codec.numbered(found))
     encoded = everything.at(kept)
     hints = alignment_hints(codec, encoded.sentences, encoded.targets, settings.hints)
     tagged = [
@@ -77,8 +91,27 @@ def tag_data(codec: Codec, examples: Sequence[Example], settings: Tagger) -> Tag
     return TagData(encoded, tagged, left_out)
 
 
+@torch.no_grad()
+def gold_log_probs(codec: Codec, tagger: MultisetTagger, encoded: EncodedExamples) -> np.ndarray:
+    """log P(gold multiset | x) of every example, at least HOPELESS."""
+    found: dict[int, TaggerExample] = {}
+    for i, (sentence, target) in enumerate(zip(encoded.sentences, encoded.targets, strict=True)):
+        copies = gold_copies(codec, sentence, target, tagger.settings.max_count)
+        if not isinstance(copies, str):
+            found[i] = TaggerExample.build(sentence, codec.numbered(copies))
+    log_probs = np.full(len(encoded.sentences), HOPELESS)
+    order = list(found)
+    for batch in sorted_batches([len(found[i].sentence) for i in order], BATCH):
+        chosen = [order[k] for k in batch]
+        with one_thread():
+            losses = tagger.loss(tagger_batch([found[i] for i in chosen]).to(tagger.device))
+        log_probs[chosen] = np.maximum(HOPELESS, -losses.cpu().numpy())
+    return log_probs
+
+
 class TagStage(Stage):
-    """Trains the tagger; selected by Freq, the share of sentences whose whole multiset is right."""
+    """Trains the tagger; selected by Freq, the share of sentences whose whole multiset is right, and by their
+    likelihood where that cannot tell."""
 
     name = TAG
 
@@ -110,7 +143,10 @@ class TagStage(Stage):
         taggings = tag(self._codec, self._tagger, self._validation.sentences)
         right = [same_multiset(t.best.tokens, gold) for t, gold in zip(taggings, self._validation.targets, strict=True)]
         freq = sum(right) / max(1, len(right))
-        return Scores(freq, {"Freq": freq})
+        log_probs = gold_log_probs(self._codec, self._tagger, self._validation)
+        log_prob = float(log_probs.mean()) if len(log_probs) else 0.0
+        # Where Freq cannot tell, because nothing or everything is right, the likelihood of the gold multisets does.
+        return Scores(freq + TIE * log_prob, {"Freq": freq, "log P": log_prob})
 
 
 @dataclass(frozen=True)
