@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from permparse.permutation.problem import JumpProblem
+from permparse.permutation.problem import JumpProblem, Numbers
 from permparse.permutation.solution import Solution
 from permparse.permutation.solver import BregmanSolver
 
@@ -57,7 +57,7 @@ class _FenchelYoung(torch.autograd.Function):
 
 def permutation_loss(
     problem: JumpProblem,
-    allowed: Tensor,
+    allowed: Numbers,
     solver: BregmanSolver | None = None,
     infeasible: Literal["raise", "skip"] = "raise",
 ) -> Tensor:
@@ -73,7 +73,7 @@ def permutation_loss(
     solver = solver or BregmanSolver()
     double = _detached_double(problem)
     free = solver.solve(double)
-    bound = solver.solve(double.with_allowed(allowed if problem.allowed is None else allowed & problem.allowed))
+    bound = solver.solve(double.restricted_to(allowed))
     used = free.feasible & bound.feasible
     if infeasible == "raise" and not bool(used.all()):
         examples = (~used).nonzero().flatten().tolist()

@@ -29,7 +29,8 @@ class BregmanSolver:
     If it does not converge: raise ``max_sweeps`` or the temperature; ``Solution.converged`` and ``.residual`` tell.
     """
 
-    temperature: Temperature = field(default_factory=Temperature)
+    temperature: Temperature | float = field(default_factory=Temperature)
+    """τ as a function of n; a plain number is a constant τ."""
     tolerance: float = 1e-6
     """Stop when no constraint is violated by more; 0 makes exactly ``max_sweeps`` sweeps."""
     max_sweeps: int = 1000
@@ -44,6 +45,7 @@ class BregmanSolver:
     """Threads of the "cpu" backend; by default torch's number of threads."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "temperature", Temperature.of(self.temperature))
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise ValueError(f"tolerance: expected a number ≥ 0, got {self.tolerance}")
         if self.max_sweeps < 1:
@@ -56,7 +58,7 @@ class BregmanSolver:
     def temperatures(self, problem: JumpProblem) -> Tensor:
         """*Shape:* [B]. τ for each example."""
         return torch.tensor(
-            [self.temperature(n) for n in problem.sizes()],
+            [Temperature.of(self.temperature)(n) for n in problem.sizes()],
             dtype=problem.jump.dtype,
             device=problem.jump.device,
         )
@@ -73,7 +75,8 @@ class BregmanSolver:
         def array(tensor: Tensor) -> np.ndarray:
             return np.ascontiguousarray(tensor.detach().cpu().numpy(), dtype=np.float64)
 
-        temperature = np.array([self.temperature(n) for n in problem.sizes()], np.float64)
+        tau = Temperature.of(self.temperature)
+        temperature = np.array([tau(n) for n in problem.sizes()], np.float64)
         result = _cpu.solve_batch(
             array(problem.start),
             array(problem.jump),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from permparse.errors import UserError
 from permparse.permutation.decoding.instance import Floats, Integers
 
 RESOLUTION = 2**30
@@ -28,7 +27,7 @@ def prove_path(
     try:
         from ortools.sat.python import cp_model
     except ImportError as error:
-        raise UserError("proving needs OR-Tools: pip install 'permparse[prove]'") from error
+        raise ImportError("proving needs OR-Tools: pip install 'permparse[prove]'") from error
     m = len(cost)
     off_diagonal = ~np.eye(m, dtype=bool)
     lowest, highest = cost[off_diagonal].min(), cost[off_diagonal].max()

@@ -161,8 +161,8 @@ def prove(instance: Instance, known: Decoded, seconds: float, seed: int) -> Deco
     if order is not None:
         other = instance.decoded(order, -np.inf)
         best = other if other.score > known.score else known
-    upper = max(min(-bound, known.bound), best.score)
-    return Decoded(best.order, best.score, upper, upper - best.score <= precision + instance.slack)
+    upper = float(max(min(-bound, known.bound), best.score))
+    return Decoded(best.order, best.score, upper, bool(upper - best.score <= precision + instance.slack))
 
 
 def relaxed_bound(instance: Instance) -> float:
