@@ -10,6 +10,8 @@ from permparse.permutation import (
     JumpPermutation,
     JumpProblem,
     Temperature,
+    UnconvergedWarning,
+    checked_permutation_loss,
     permutation_loss,
     relaxed_permutation,
 )
@@ -145,3 +147,45 @@ def test_module_says_its_settings_and_knows_its_strategies():
     assert bool(module(problem).converged.all())
     with pytest.raises(ValueError, match="expected implicit or unrolled"):
         relaxed_permutation(problem, gradient="magic")
+
+
+def test_a_loss_that_did_not_converge_says_so():
+    problem, few = JumpProblem(*leaves()[:3], LENGTHS), BregmanSolver(tolerance=1e-12, max_sweeps=2)
+    checked = checked_permutation_loss(problem, some_allowed(), few)
+    assert not bool(checked.converged[0])
+    assert bool(checked.converged[-2:].all())
+    assert bool((checked.value >= 0).all())
+    with pytest.warns(UnconvergedWarning, match="approximate"):
+        permutation_loss(problem, some_allowed(), few)
+
+
+@pytest.mark.parametrize("differentiable", [loss, layer("implicit", None)])
+def test_second_derivatives_are_refused(differentiable):
+    inputs = leaves()
+    outputs = differentiable(*inputs)
+    total = outputs.sum() if isinstance(outputs, torch.Tensor) else outputs[0].sum()
+    first = torch.autograd.grad(total, inputs[1], create_graph=True)[0]
+    with pytest.raises(RuntimeError, match=r"second derivatives .* are not implemented"):
+        torch.autograd.grad(first.square().sum() + inputs[1].sum(), inputs[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("backend", ["cpu", "torch"])
+def test_half_precision_is_computed_in_single_precision(dtype, backend):
+    narrow = [x.detach().to(dtype).requires_grad_() for x in leaves()]
+    wide = [x.detach().float().requires_grad_() for x in narrow]
+    solver = BregmanSolver(tolerance=1e-5, backend=backend)
+
+    def everything(start, jump, end, position):
+        problem = JumpProblem(start, jump, end, LENGTHS, position=position)
+        parts = [permutation_loss(problem, some_allowed(), solver).sum(), solver.solve(problem).value.sum()]
+        parts += [relaxed_permutation(problem, solver, g).u.square().sum() for g in ("implicit", "unrolled")]
+        assert {part.dtype for part in parts} == {torch.float32}
+        return sum(parts)
+
+    ours, theirs = everything(*narrow), everything(*wide)
+    torch.testing.assert_close(ours, theirs)
+    gradients = torch.autograd.grad(ours, narrow)
+    assert {g.dtype for g in gradients} == {dtype}
+    for x, y in zip(gradients, torch.autograd.grad(theirs, wide), strict=True):
+        torch.testing.assert_close(x.float(), y, atol=1e-2, rtol=1e-2)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from permparse.permutation import _dense, _logdomain
-from permparse.permutation._arrays import exp_scaled, log, scaled
+from permparse.permutation._arrays import LARGEST_LOG, exp_scaled, log, scaled
 from permparse.permutation._support import total_support
 
 INFEASIBLE = 3
@@ -161,7 +161,7 @@ def _solve_example(jump, position, support, tolerance, max_sweeps, memory, cooli
                         weight[j, i] = 0.0
             exp_scaled(beta, 1.0, b)
             for i in range(n):
-                row_scale[i] = math.exp(log_row[i])
+                row_scale[i] = math.exp(min(max(log_row[i], -LARGEST_LOG), LARGEST_LOG))
             status, sweeps, residual, value = _dense.solve(kernel, weight, aim, budget, memory, row_scale, a, b, log_u)
             swept += sweeps
             linear = status != _dense.OUT_OF_RANGE

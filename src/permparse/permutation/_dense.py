@@ -13,12 +13,13 @@ import numpy as np
 from numba import njit
 
 from permparse.permutation import _anderson
-from permparse.permutation._arrays import copy, copy_vector
+from permparse.permutation._arrays import LARGEST_LOG, copy, copy_vector
 
 TINY = 1e-290  # keeps divisors out of the denormals, which are a hundred times slower
 SAFE = 1e-250  # a value below this (or above its inverse) means that the linear domain has been left
-LARGE = 1e100
+LARGE = 1e100  # bound on a factor: two of them times the smallest weight of `exp_scaled` are still negligible
 NEGLIGIBLE = 1e-60  # cells of U below this matter to no sum
+SMALLEST_WEIGHT = 1.001 * math.exp(-LARGEST_LOG)  # `exp_scaled` may have raised weights up to this
 RANGE_CHECK_PERIOD = 16
 PLAIN_CHECK_PERIOD = 5
 LARGEST_STEP = 1.8  # bound on an extrapolated log step in the Padé coordinates below
@@ -133,30 +134,35 @@ def _residual(kernel, products, a, b, u, row_sums):
 
 
 @njit(cache=True, nogil=True)
-def _in_range(kernel, kernel_t, products, a, b, u, row_scale, column_norm):
+def _in_range(kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm):
     """Whether the linear domain is still exact.
 
-    Cells of U that are negligible may sink below float64: by U³ = E · r · c · (b K) · (a Kᵀ) they stay negligible. All
-    others need factors and sums inside the range, and no factor may be so large that a jump of weight 0 would matter.
+    Every cell of the support needs U, its factors and its sums inside the range: a factor is a quotient U / sum, and
+    once both have sunk below float64 it says nothing. Factors may not be so large that a jump whose weight was raised
+    to the smallest would matter, and cells whose weight was raised must be negligible.
     """
     n = u.shape[0]
-    np.dot(a[1:], kernel_t, products[1:])
     for j in range(n):
         if not (1.0 / LARGE < row_scale[j] < LARGE and SAFE < column_norm[j] < 1.0 / SAFE):
             return False
         for i in range(n):
-            if not u[j, i] >= 0.0:
+            if position_weight[j, i] == 0.0:
+                continue
+            if not u[j, i] > SAFE or (u[j, i] > NEGLIGIBLE and position_weight[j, i] < SMALLEST_WEIGHT):
                 return False
-            if j > 0 and not (a[j, i] < LARGE and b[j, i] < LARGE):
+            if j > 0 and not SAFE < a[j, i] < LARGE:
                 return False
-            if u[j, i] > NEGLIGIBLE and (
-                (j > 0 and not a[j, i] > SAFE) or (j < n - 1 and not (b[j + 1, i] > SAFE and products[j + 1, i] > SAFE))
-            ):
+            if j < n - 1 and not SAFE < b[j + 1, i] < LARGE:
+                return False
+    np.dot(a[1:], kernel_t, products[1:])
+    for j in range(n - 1):
+        for i in range(n):
+            if position_weight[j, i] > 0.0 and not products[j + 1, i] > SAFE:
                 return False
     np.dot(b[1:], kernel, products[1:])
     for j in range(1, n):
         for i in range(n):
-            if u[j, i] > NEGLIGIBLE and not products[j, i] > SAFE:
+            if position_weight[j, i] > 0.0 and not products[j, i] > SAFE:
                 return False
     return True
 
@@ -232,7 +238,7 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
         _sweep(kernel, kernel_t, position_weight, row_scale, products, a, b, u, row_sums, column_norm)
 
         if sweep % RANGE_CHECK_PERIOD == 1 and not _in_range(
-            kernel, kernel_t, products, a, b, u, row_scale, column_norm
+            kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm
         ):
             return OUT_OF_RANGE, sweep, np.inf, np.inf
         if not looked_at:
@@ -241,7 +247,7 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
         if change <= tolerance or sweep == max_sweeps:
             residual = _residual(kernel, products, a, b, u, row_sums)
             if residual <= tolerance or sweep == max_sweeps:
-                if not _in_range(kernel, kernel_t, products, a, b, u, row_scale, column_norm):
+                if not _in_range(kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm):
                     return OUT_OF_RANGE, sweep, np.inf, np.inf
                 status = CONVERGED if residual <= tolerance else OUT_OF_SWEEPS
                 return status, sweep, residual, dual_value(row_scale, column_norm)

@@ -130,8 +130,5 @@ def sensitivity(solution: Solution, grad_u: Tensor, grad_marginals: Tensor) -> t
     jump_change = (w * log_w_change).sum(1)
     tau = solution.temperature.double()[:, None, None]
     cells, jump = (u_change / tau).to(dtype), (jump_change / tau).to(dtype)
-    if not problem.size:
-        return cells.sum(2), jump, cells.sum(2), cells
-    assert problem.lengths is not None
-    last = (problem.lengths.to(cells.device) - 1).clamp(min=0)[:, None, None].expand(-1, problem.size, 1)
-    return cells[:, :, 0], jump, cells.gather(2, last).squeeze(2), cells
+    start, end = problem.first_and_last(cells)
+    return start, jump, end, cells

@@ -149,6 +149,20 @@ class JumpProblem:
 
         return JumpProblem(*map(moved, self._tensors()))  # type: ignore[arg-type]
 
+    def widened(self) -> JumpProblem:
+        """Half-precision scores as float32, in which a solution still means something; wider ones as they are."""
+        return self.to(torch.float32) if torch.finfo(self.jump.dtype).bits < 32 else self
+
+    def detach(self) -> JumpProblem:
+        """The same problem without gradients."""
+        return JumpProblem(*(None if t is None else t.detach() for t in self._tensors()))  # type: ignore[arg-type]
+
+    def first_and_last(self, cells: Float[Tensor, "B N N"]) -> tuple[Float[Tensor, "B N"], Float[Tensor, "B N"]]:
+        """The columns of ``cells`` [B, i, j] at the first and at the last position of each example: what concerns
+        start and end scores."""
+        start = cells[:, :, 0] if self.size else cells.sum(2)
+        return start, torch.where(self.last_mask[:, None, :], cells, 0.0).sum(2)
+
     def with_allowed(self, allowed: Numbers | None) -> JumpProblem:
         """The same scores, restricted to the orders in which every token stands where ``allowed`` lets it."""
         return replace(self, allowed=None if allowed is None else _booleans("allowed", allowed, self.jump))

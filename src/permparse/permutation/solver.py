@@ -64,7 +64,8 @@ class BregmanSolver:
         )
 
     def solve(self, problem: JumpProblem) -> Solution:
-        """The relaxed permutation of each example, without gradient."""
+        """The relaxed permutation of each example, without gradient; in float32 if scores are in half precision."""
+        problem = problem.widened()
         with torch.no_grad():
             on_cpu = problem.jump.device.type == "cpu"
             if self.backend == "cpu" or (self.backend == "auto" and on_cpu):
