@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,11 +12,13 @@ from permparse.permutation import (
     JumpProblem,
     Temperature,
     UnconvergedWarning,
+    _implicit,
     checked_permutation_loss,
     permutation_loss,
     relaxed_permutation,
 )
 from permparse.permutation.textbook import textbook_solve
+from permutation.test_extremes import random_extreme_problem
 
 EXACT = BregmanSolver(tolerance=1e-13, max_sweeps=3000)
 LENGTHS = torch.tensor([4, 3, 2, 1, 0])
@@ -70,6 +73,46 @@ def test_implicit_equals_unrolled(allowed):
     unrolled = torch.autograd.grad(layer("unrolled", allowed)(*inputs), inputs, upstream)
     for x, y in zip(implicit, unrolled, strict=True):
         torch.testing.assert_close(x, y, atol=1e-9, rtol=0)
+
+
+def random_leaves(seed, batch, n, scale):
+    generator = torch.Generator().manual_seed(seed)
+    shapes = ((batch, n), (batch, n, n), (batch, n))
+    return [(scale * torch.randn(*s, dtype=torch.float64, generator=generator)).requires_grad_() for s in shapes]
+
+
+def implicit_gradients(inputs, solver, allowed=None):
+    generator = torch.Generator().manual_seed(1)
+    found = relaxed_permutation(JumpProblem(*inputs, allowed=allowed), solver)
+    upstream = [torch.randn(x.shape, dtype=torch.float64, generator=generator) for x in found[:2]]
+    return torch.autograd.grad(found[:2], inputs, upstream)
+
+
+@pytest.mark.parametrize(("scale", "temperature"), [(1.0, 1.0), (4.0, 1.0), (1.0, 0.1)])
+def test_implicit_gradient_is_as_exact_as_the_solution(scale, temperature):
+    inputs = random_leaves(20, 2, 20, scale)
+    usual = implicit_gradients(inputs, BregmanSolver(Temperature(temperature)))
+    exact = implicit_gradients(inputs, BregmanSolver(Temperature(temperature), tolerance=1e-13, max_sweeps=5000))
+    for x, y in zip(usual, exact, strict=True):
+        torch.testing.assert_close(x, y, atol=1e-4 * float(y.abs().max()), rtol=0)
+
+
+def test_implicit_gradient_is_finite_for_any_finite_scores():
+    rng = np.random.default_rng(7)
+    for _ in range(150):
+        problem = random_extreme_problem(rng, largest=12)
+        inputs = [x.requires_grad_() for x in (problem.start, problem.jump, problem.end)]
+        gradients = implicit_gradients(inputs, BregmanSolver(max_sweeps=100), problem.allowed)
+        largest = max(float(g.abs().max()) for g in gradients)
+        assert largest < 100 / Temperature()(problem.size)  # NaN is not less
+
+
+def test_implicit_gradient_does_not_depend_on_how_w_is_stored(monkeypatch):
+    inputs = random_leaves(0, 2, 9, 2.0)
+    factorised = implicit_gradients(inputs, EXACT)
+    monkeypatch.setattr(_implicit, "LARGEST_LOG", 0.0)
+    for x, y in zip(factorised, implicit_gradients(inputs, EXACT), strict=True):
+        torch.testing.assert_close(x, y, atol=1e-10, rtol=0)
 
 
 def kl_by_the_textbook(start, jump, end, allowed, sweeps):
