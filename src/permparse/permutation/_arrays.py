@@ -25,6 +25,14 @@ def copy_vector(source, target):
 
 
 @njit(cache=True, nogil=True)
+def fill(target, value):
+    """target = value, for matrices."""
+    for j in range(target.shape[0]):
+        for i in range(target.shape[1]):
+            target[j, i] = value
+
+
+@njit(cache=True, nogil=True)
 def scaled(source, scale, target):
     """target = scale · source, for matrices."""
     for j in range(target.shape[0]):

@@ -222,13 +222,10 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
     products, row_sums, column_norm = np.empty((n, n)), np.empty(n), np.empty(n)
     size = n * n  # the state: row_scale, then rows 1..n-1 of b
     x_b, x_row = np.empty((n, n)), np.empty(n)
-    previous_b, previous_row = np.empty((n, n)), np.empty(n)
-    columns = max(memory, 1)
-    differences_f, differences_g = np.zeros((columns, size)), np.zeros((columns, size))
-    gram = np.zeros((columns, columns))
-    f, f_previous, dg, step = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    stored, newest, have_previous, extrapolated = 0, 0, False, False
-    merit, residual = np.inf, np.inf
+    previous_b, previous_row = b.copy(), row_scale.copy()
+    f, step = np.empty(size), np.empty(size)
+    history = _anderson.new_history(memory, size)
+    residual = np.inf
 
     for sweep in range(1, max_sweeps + 1):
         looked_at = memory > 0 or sweep % PLAIN_CHECK_PERIOD == 0 or sweep == max_sweeps
@@ -254,25 +251,14 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
         if memory == 0:
             continue
 
-        value = dual_value(row_scale, column_norm)
-        if extrapolated and not value <= merit + 1e-12 * abs(merit):
-            # A plain sweep never raises the dual value, so the extrapolation went astray: go back and forget.
+        if _anderson.went_astray(history, dual_value(row_scale, column_norm)):
             copy(previous_b, b)
             copy_vector(previous_row, row_scale)
-            stored, newest, have_previous, extrapolated = 0, 0, False, False
             continue
-        merit = value
         _weigh(u, f)
-        if have_previous:
-            _log_ratio(row_scale, previous_row, b, previous_b, u, dg)
-            _anderson.push(differences_f, differences_g, gram, f, f_previous, dg, newest)
-            newest = (newest + 1) % memory
-            stored = min(stored + 1, memory)
+        _log_ratio(row_scale, previous_row, b, previous_b, u, step)
         copy(b, previous_b)
         copy_vector(row_scale, previous_row)
-        copy_vector(f, f_previous)
-        have_previous = True
-        extrapolated = stored > 0 and _anderson.extrapolate(differences_f, differences_g, gram, f, stored, step)
-        if extrapolated:
+        if _anderson.extrapolate(history, f, step):
             _apply_log_step(row_scale, b, step)
     return OUT_OF_SWEEPS, max_sweeps, residual, np.inf

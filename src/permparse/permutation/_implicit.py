@@ -133,7 +133,7 @@ def _finite_max(x: Tensor) -> Tensor:
 class _LeastSquares:
     """The problem left when λ and the column scales are eliminated.
 
-    *Shapes:* root [B, j, i], sqrt(U); first [B or 1, j, 1], 1 at the first position and 0 elsewhere; inner [B, j, 1],
+    *Shapes:* root [B, j, i], sqrt(U); first [B, j, 1], 1 at the first position and 0 elsewhere; inner [B, j, 1],
     1 where there is a next position."""
 
     weights: _Weights
@@ -217,9 +217,8 @@ def sensitivity(solution: Solution, grad_u: Tensor, grad_marginals: Tensor) -> t
     log_root = 0.5 * solution.log_u.double().transpose(1, 2)
     root = log_root.exp()
     weights = _weights(solution, log_root)
-    at = torch.arange(problem.size, device=root.device)[None, :, None]
-    inner = (at < problem.lengths[:, None, None] - 1).double()
-    system = _LeastSquares(weights, root, (at == 0).double(), inner)
+    inner = problem.token_mask & ~problem.last_mask
+    system = _LeastSquares(weights, root, problem.first_mask[:, :, None].double(), inner[:, :, None].double())
 
     cells = root * torch.where(root > 0, grad_u.double().transpose(1, 2), 0.0)
     v_jump = torch.where(solution.jump_marginals > 0, grad_marginals, 0.0).double()

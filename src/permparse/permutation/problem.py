@@ -5,8 +5,8 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class JumpProblem:
         batch, size = jump.shape[0], jump.shape[2]
         if lengths is None:
             lengths = torch.full((batch,), size, dtype=torch.int64, device=jump.device)
-        fields: dict[str, tuple[Tensor | None, list[int]]] = {
+        given: dict[str, tuple[Tensor | None, list[int]]] = {
             "jump": (jump, [batch, size, size]),
             "start": (_scores("start", start, jump), [batch, size]),
             "end": (_scores("end", end, jump), [batch, size]),
@@ -69,7 +69,7 @@ class JumpProblem:
             "allowed": (None if allowed is None else _booleans("allowed", allowed, jump), [batch, size, size]),
             "lengths": (_integers("lengths", lengths, jump), [batch]),
         }
-        for name, (tensor, shape) in fields.items():
+        for name, (tensor, shape) in given.items():
             if tensor is not None and list(tensor.shape) != shape:
                 raise ValueError(f"{name}: expected shape {shape}, got {list(tensor.shape)}")
             if tensor is not None and tensor.device != jump.device:
@@ -114,6 +114,11 @@ class JumpProblem:
         return inside[:, :, None] & inside[:, None, :]
 
     @property
+    def first_mask(self) -> Bool[Tensor, "B N"]:
+        """True at the first position of each example; nowhere in an example without tokens."""
+        return (torch.arange(self.size, device=self.jump.device) == 0) & (self.lengths[:, None] > 0)
+
+    @property
     def last_mask(self) -> Bool[Tensor, "B N"]:
         """True at the last position of each example; nowhere in an example without tokens."""
         return torch.arange(self.size, device=self.jump.device) == self.lengths[:, None] - 1
@@ -130,24 +135,28 @@ class JumpProblem:
             if not -len(self) <= index < len(self):
                 raise IndexError(f"expected an index below {len(self)}, the number of examples, got {index}")
             index = slice(index, index + 1 or None)
-        return JumpProblem(*(None if t is None else t[index] for t in self._tensors()))  # type: ignore[arg-type]
+        return self._each(lambda tensor: tensor[index])
 
     def __iter__(self) -> Iterator[JumpProblem]:
         return (self[b] for b in range(len(self)))
 
-    def _tensors(self) -> tuple[Tensor | None, ...]:
-        return self.start, self.jump, self.end, self.lengths, self.allowed, self.position
+    def _each(self, change: Callable[[Tensor], Tensor]) -> JumpProblem:
+        """The problem with every tensor changed by a function that keeps it valid: nothing is checked again."""
+        changed = object.__new__(JumpProblem)
+        for field in fields(self):
+            tensor = getattr(self, field.name)
+            object.__setattr__(changed, field.name, None if tensor is None else change(tensor))
+        return changed
 
     def to(self, target: torch.device | torch.dtype | str) -> JumpProblem:
         """The same problem on another device, or with scores of another floating-point dtype; gradients flow back."""
         if isinstance(target, torch.dtype) and not target.is_floating_point:
             raise ValueError(f"to: expected a floating-point dtype for scores, got {target}")
-
-        def moved(tensor: Tensor | None) -> Tensor | None:
-            keeps_dtype = isinstance(target, torch.dtype) and tensor is not None and not tensor.is_floating_point()
-            return tensor if tensor is None or keeps_dtype else tensor.to(target)
-
-        return JumpProblem(*map(moved, self._tensors()))  # type: ignore[arg-type]
+        of_scores_only = isinstance(target, torch.dtype)
+        moved = self._each(lambda t: t if of_scores_only and not t.is_floating_point() else t.to(target))
+        if isinstance(target, torch.dtype) and torch.finfo(target).max < torch.finfo(self.jump.dtype).max:
+            moved._require_finite_scores()
+        return moved
 
     def widened(self) -> JumpProblem:
         """Half-precision scores as float32, in which a solution still means something; wider ones as they are."""
@@ -155,7 +164,7 @@ class JumpProblem:
 
     def detach(self) -> JumpProblem:
         """The same problem without gradients."""
-        return JumpProblem(*(None if t is None else t.detach() for t in self._tensors()))  # type: ignore[arg-type]
+        return self._each(Tensor.detach)
 
     def first_and_last(self, cells: Float[Tensor, "B N N"]) -> tuple[Float[Tensor, "B N"], Float[Tensor, "B N"]]:
         """The columns of ``cells`` [B, i, j] at the first and at the last position of each example: what concerns
