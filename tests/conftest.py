@@ -1,8 +1,24 @@
-"""What several test folders share: a small parser, trained once."""
+"""What several test folders share: checked tensor shapes, and a small parser, trained once."""
 
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
+
+# Every call below these modules checks the shapes in its annotations. Modules with numba kernels are left out: the
+# hook would wrap functions under @njit.
+install_import_hook(
+    [
+        "permparse.permutation.decoding.dispatch",
+        "permparse.permutation.decoding.hungarian",
+        "permparse.permutation.layer",
+        "permparse.permutation.loss",
+        "permparse.permutation.problem",
+        "permparse.permutation.solution",
+        "permparse.permutation.solver",
+    ],
+    "beartype.beartype",
+)
 
 
 @pytest.fixture(scope="session")

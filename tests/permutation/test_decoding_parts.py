@@ -173,7 +173,7 @@ def test_prove_closes_the_gap_that_search_leaves() -> None:
     pytest.importorskip("ortools")
     problem = random_problem(1, 16, seed=9, kind="symmetric")
     assert not decode(problem, "search", nodes=0)[0].proven_optimal
-    result = decode(problem, "prove", nodes=0, seconds=60)[0]
+    result = decode(problem, "prove", nodes=0, seconds=60.0)[0]
     best = decode(problem, "exact")[0]
     assert result.proven_optimal
     assert result.score == pytest.approx(best.score)

@@ -183,6 +183,7 @@ def test_infeasible_examples_are_named_or_skipped():
     assert bool((inputs[1].grad[1] == 0).all())
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_module_says_its_settings_and_knows_its_strategies():
     module = JumpPermutation(gradient="unrolled")
     assert "unrolled" in repr(module)

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from permparse.permutation import BregmanSolver, JumpProblem, Temperature, decode, k_best, permutation_loss
+from permparse.permutation import (
+    BregmanSolver,
+    JumpProblem,
+    Temperature,
+    decode,
+    k_best,
+    permutation_loss,
+    round_permutation,
+)
 
 
 def scores(batch=2, n=3, **changes):
@@ -17,6 +25,7 @@ def scores(batch=2, n=3, **changes):
     return JumpProblem(**(values | changes))
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -85,6 +94,7 @@ def test_temperature_is_the_papers_by_default():
         Temperature(0.0)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("changes", [{"tolerance": -1.0}, {"max_sweeps": 0}, {"memory": -1}, {"backend": "gpu"}])
 def test_bad_settings_are_named(changes):
     (name,) = changes
@@ -144,6 +154,7 @@ def test_to_moves_and_converts_and_keeps_gradients():
         problem.to(torch.int64)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_a_number_is_a_constant_temperature():
     assert BregmanSolver(0.3) == BregmanSolver(Temperature(0.3, 0))
     assert BregmanSolver(np.float32(0.5)).temperature(7) == 0.5
@@ -166,6 +177,7 @@ def test_decoded_orders_are_plain_data(n, with_position):
         assert [type(decoded.score), type(decoded.bound), type(decoded.proven_optimal)] == [float, float, bool]
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_the_loss_wants_a_mask():
     problem = scores(batch=1)
     for wrong, message in (
@@ -174,3 +186,8 @@ def test_the_loss_wants_a_mask():
     ):
         with pytest.raises(ValueError, match=message):
             permutation_loss(problem, wrong)
+
+
+def test_shapes_in_annotations_are_checked_while_testing():
+    with pytest.raises(TypeError, match=r"[Tt]ype-check"):
+        round_permutation(torch.zeros(1, 3, 4))

@@ -217,24 +217,6 @@ def _solve_in_log_domain(example, work, state, scale, tolerance, max_sweeps, mem
 
 
 @njit(cache=True, nogil=True)
-def _solve_at(example, work, state, scale, tolerance, max_sweeps, memory, linear):
-    """Sweep with scores times ``scale``, in the linear domain if wanted and possible, else in the log domain.
-
-    Returns (status, sweeps, residual, value, whether it was the linear domain).
-    """
-    spent = 0
-    if linear:
-        status, spent, residual, value = _solve_in_linear_domain(
-            example, work, state, scale, tolerance, max_sweeps, memory
-        )
-        if status != _dense.OUT_OF_RANGE:
-            return status, spent, residual, value, True
-    left = max(max_sweeps - spent, 1)
-    status, sweeps, residual, value = _solve_in_log_domain(example, work, state, scale, tolerance, left, memory)
-    return status, spent + sweeps, residual, value, False
-
-
-@njit(cache=True, nogil=True)
 def _undo_balance(example, state, into, out_of):
     """Give the factors back the shifts of `_balance`, and -inf to the cells outside the support."""
     n = into.shape[0]
@@ -271,10 +253,17 @@ def _solve_example(jump, position, support, settings, found):
         # The last stage always has a sweep left, so that there is a result even if the warm-up used up the budget.
         left = settings.max_sweeps - swept
         budget = max(left, 1) if last else min(WARM_SWEEPS, left)
-        if budget > 0:
-            try_linear = dense and scale * spread <= LINEAR_SPREAD
-            status, sweeps, residual, value, linear = _solve_at(
-                example, work, state, scale, tolerance, budget, settings.memory, try_linear
+        linear = False
+        if dense and scale * spread <= LINEAR_SPREAD and budget > 0:
+            status, sweeps, residual, value = _solve_in_linear_domain(
+                example, work, state, scale, tolerance, budget, settings.memory
+            )
+            linear = status != _dense.OUT_OF_RANGE
+            swept += sweeps
+            budget = max(budget - sweeps, 1)
+        if not linear and budget > 0:
+            status, sweeps, residual, value = _solve_in_log_domain(
+                example, work, state, scale, tolerance, budget, settings.memory
             )
             swept += sweeps
         if not last:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from permparse.permutation._batched import solve_batched
@@ -17,12 +18,13 @@ GradientStrategy = Literal["implicit", "unrolled"]
 
 
 class RelaxedPermutation(NamedTuple):
-    """``u`` [B, i, j]: weight of token i at position j. ``jump_marginals`` [B, k, i]: weight of i directly following
-    k."""
+    """The relaxed permutation of every example, and whether to trust it."""
 
-    u: Tensor
-    jump_marginals: Tensor
-    converged: Tensor
+    u: Float[Tensor, "B N N"]
+    """Weight of token i at position j."""
+    jump_marginals: Float[Tensor, "B N N"]
+    """Weight of i directly following k, at [k, i]."""
+    converged: Bool[Tensor, " B"]
 
 
 class _Implicit(torch.autograd.Function):

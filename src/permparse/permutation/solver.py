@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from permparse.permutation import _cpu, _dense
@@ -24,7 +25,7 @@ class BregmanSolver:
         maximise    Σ U_ij s(i↦j) + Σ W_ijk s(k↷i) + τ (H(U) + H(W))
         subject to  Σ_i U_ij = Σ_j U_ij = 1,  Σ_k W_ijk = U_ij,  Σ_i W_ijk = U_k,j-1   for j > 1.
 
-    Cost: two n×n matrix products a sweep, O(n²) memory. Arguments are never changed.
+    Cost: two n×n matrix products per sweep, O(n²) memory. Arguments are never changed.
     Gradients: `solve` gives none; see `permutation_loss` for training and `JumpPermutation` for U as a layer.
     If it does not converge: raise ``max_sweeps`` or the temperature; ``Solution.converged`` and ``.residual`` tell.
     """
@@ -55,8 +56,8 @@ class BregmanSolver:
         if self.backend not in ("auto", "cpu", "torch"):
             raise ValueError(f"backend: expected auto, cpu or torch, got {self.backend!r}")
 
-    def temperatures(self, problem: JumpProblem) -> Tensor:
-        """*Shape:* [B]. τ for each example."""
+    def temperatures(self, problem: JumpProblem) -> Float[Tensor, " B"]:
+        """τ for each example."""
         return torch.tensor(
             [Temperature.of(self.temperature)(n) for n in problem.sizes()],
             dtype=problem.jump.dtype,

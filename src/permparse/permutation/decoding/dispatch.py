@@ -12,6 +12,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from permparse.permutation.decoding.assignment import best_assignment
@@ -40,7 +41,7 @@ def decode(
     problem: JumpProblem,
     method: Method = "search",
     *,
-    log_u: Tensor | None = None,
+    log_u: Float[Tensor, "B N N"] | None = None,
     initial: Sequence[Sequence[int]] | None = None,
     nodes: int | None = None,
     kicks: int | None = None,
