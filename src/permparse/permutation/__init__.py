@@ -1,6 +1,6 @@
 """The relaxed jump permutation: a layer that orders tokens, usable alone.
 
-Needs torch, numpy, scipy and numba only, and knows nothing of words or models.
+Needs only torch, numpy, scipy, numba and jaxtyping, and knows nothing about words or models.
 """
 
 from permparse.permutation.decoding import Decoded, decode, k_best, round_permutation

@@ -53,7 +53,7 @@ def relaxed_permutation(
     """The solution of the relaxed problem (see `BregmanSolver`), differentiable in the scores.
 
     ``gradient="implicit"``: exact at convergence; the forward pass keeps nothing, the backward pass solves one linear
-    system per example and holds W, O(n³). ``"unrolled"``: automatic differentiation through the sweeps that were made,
+    system per example in O(n²) memory. ``"unrolled"``: automatic differentiation through the sweeps that were made,
     as the paper describes it; O(n²) memory for each sweep. For training towards known orders use `permutation_loss`
     instead. Scores in half precision are solved and returned in float32. Only "unrolled" can be differentiated twice.
     """

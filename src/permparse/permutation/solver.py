@@ -27,16 +27,16 @@ class BregmanSolver:
 
     Cost: two n×n matrix products per sweep, O(n²) memory. Arguments are never changed.
     Gradients: `solve` gives none; see `permutation_loss` for training and `JumpPermutation` for U as a layer.
-    If it does not converge: raise ``max_sweeps`` or the temperature; ``Solution.converged`` and ``.residual`` tell.
+    If ``Solution.converged`` says that it did not converge, raise ``max_sweeps`` or the temperature.
     """
 
     temperature: Temperature | float = field(default_factory=Temperature)
     """τ as a function of n; a plain number is a constant τ."""
     tolerance: float = 1e-6
-    """Stop when no constraint is violated by more; 0 makes exactly ``max_sweeps`` sweeps."""
+    """Stop when no constraint is violated by more than this; 0 makes exactly ``max_sweeps`` sweeps."""
     max_sweeps: int = 1000
     memory: int = 8
-    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper ("torch" always is)."""
+    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper, as "torch" always is."""
     cooling: bool = True
     """Reach low temperatures through higher ones where scores / τ are large ("cpu" only)."""
     backend: Literal["auto", "cpu", "torch"] = "auto"
