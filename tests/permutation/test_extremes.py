@@ -107,7 +107,7 @@ def test_a_cell_whose_weight_underflows_stays_possible():
     masks = [np.array(bits).reshape(3, 3) for bits in itertools.product([False, True], repeat=9)]
     allowed = torch.from_numpy(np.stack([mask for mask in masks if is_feasible(mask)]))
     start, jump, end = (x.expand(len(allowed), *x.shape[1:]) for x in no_scores)
-    for cell in itertools.product(range(3), repeat=2):
+    for cell in ((0, 2), (1, 0), (2, 1)):
         position = torch.zeros_like(jump)
         position[:, cell[0], cell[1]] = -1000
         problem = JumpProblem(start, jump, end, position=position)

@@ -172,8 +172,8 @@ def _tokens_by_position(support):
 
 
 @njit(cache=True, nogil=True)
-def _solve_in_linear_domain(example, work, state, scale, tolerance, max_sweeps, memory):
-    """Sweep with scores times ``scale``; the state changes only if the linear domain holds."""
+def _enter_linear_domain(example, work, state, scale):
+    """Exponentials of the scores times ``scale`` and of the starting point."""
     n = example.jump.shape[0]
     exp_scaled(example.jump, scale, work.kernel)
     exp_scaled(example.position, scale, work.weight)
@@ -183,37 +183,16 @@ def _solve_in_linear_domain(example, work, state, scale, tolerance, max_sweeps, 
         for j in range(n):
             if not example.support[i, j]:
                 work.weight[j, i] = 0.0
-    outcome = _dense.solve(
-        work.kernel, work.weight, tolerance, max_sweeps, memory, work.row_scale, work.a, work.b, state.log_u
-    )
-    if outcome[0] != _dense.OUT_OF_RANGE:
-        log(work.a[1:], state.alpha[1:])
-        log(work.b[1:], state.beta[1:])
-        log(state.log_u, state.log_u)
-        for i in range(n):
-            state.log_row[i] = math.log(work.row_scale[i])
-    return outcome
 
 
 @njit(cache=True, nogil=True)
-def _solve_in_log_domain(example, work, state, scale, tolerance, max_sweeps, memory):
-    """Sweep with scores times ``scale``."""
-    scaled(example.jump, scale, work.kernel)
-    scaled(example.position, scale, work.weight)
-    fill(state.log_u, -np.inf)
-    return _logdomain.solve(
-        work.kernel,
-        work.weight,
-        example.tokens,
-        example.sizes,
-        tolerance,
-        max_sweeps,
-        memory,
-        state.log_row,
-        state.alpha,
-        state.beta,
-        state.log_u,
-    )
+def _leave_linear_domain(work, state):
+    """Logarithms of the result; ``state.log_u`` holds U until then."""
+    log(work.a[1:], state.alpha[1:])
+    log(work.b[1:], state.beta[1:])
+    log(state.log_u, state.log_u)
+    for i in range(work.row_scale.shape[0]):
+        state.log_row[i] = math.log(work.row_scale[i])
 
 
 @njit(cache=True, nogil=True)
@@ -255,15 +234,29 @@ def _solve_example(jump, position, support, settings, found):
         budget = max(left, 1) if last else min(WARM_SWEEPS, left)
         linear = False
         if dense and scale * spread <= LINEAR_SPREAD and budget > 0:
-            status, sweeps, residual, value = _solve_in_linear_domain(
-                example, work, state, scale, tolerance, budget, settings.memory
+            _enter_linear_domain(example, work, state, scale)
+            status, sweeps, residual, value = _dense.solve(
+                work.kernel,
+                work.weight,
+                tolerance,
+                budget,
+                settings.memory,
+                work.row_scale,
+                work.a,
+                work.b,
+                state.log_u,
             )
-            linear = status != _dense.OUT_OF_RANGE
             swept += sweeps
             budget = max(budget - sweeps, 1)
+            linear = status != _dense.OUT_OF_RANGE
+            if linear:
+                _leave_linear_domain(work, state)
         if not linear and budget > 0:
-            status, sweeps, residual, value = _solve_in_log_domain(
-                example, work, state, scale, tolerance, budget, settings.memory
+            scaled(jump, scale, work.kernel)
+            scaled(position, scale, work.weight)
+            fill(state.log_u, -np.inf)
+            status, sweeps, residual, value = _logdomain.solve(
+                work.kernel, work.weight, tokens, sizes, tolerance, budget, settings.memory, *state[:4]
             )
             swept += sweeps
         if not last:
