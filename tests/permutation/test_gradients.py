@@ -54,10 +54,12 @@ def layer(gradient, allowed):
     return outputs
 
 
+@pytest.mark.usefixtures("unchecked")  # thousands of calls of the same shapes
 def test_loss_passes_gradcheck():
     assert torch.autograd.gradcheck(loss, leaves(), atol=1e-6)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("gradient", ["implicit", "unrolled"])
 @pytest.mark.parametrize("allowed", [None, some_allowed()])
 def test_layer_passes_gradcheck(gradient, allowed):
