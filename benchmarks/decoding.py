@@ -1,4 +1,4 @@
-"""Decoders beside each other: how often they find the best order, and how long they take.
+"""Decoders compared: how often they find the best order, and how long they take.
 
     python benchmarks/decoding.py [--quick] [--output results/bench_decoding.json]
 
@@ -166,7 +166,7 @@ def table(rows: list[Row]) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="10 problems a cell, 2 proofs: under a minute")
+    parser.add_argument("--quick", action="store_true", help="10 problems per cell, 2 proofs: under a minute")
     parser.add_argument("--output", type=Path, default=Path("results/bench_decoding.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""One training step of the permutation layer beside the textbook algorithm, and what acceleration adds.
+"""One training step of the permutation layer compared with the textbook algorithm, and what acceleration adds.
 
     python benchmarks/solver.py [--quick] [--output results/bench_solver.json]
 
@@ -255,7 +255,7 @@ def show(report: Report) -> None:
     if report.large_seconds:
         out.print(f"n = {LARGE}: {report.large_seconds:.1f} s and {report.large_megabytes:.0f} MB for one example.")
     table = Table(title="Sweeps to a residual of 1e-6: plain → accelerated")
-    for column in ("temperature", "median", "worst", "converged", "ms a problem"):
+    for column in ("temperature", "median", "worst", "converged", "ms per problem"):
         table.add_column(column, justify="right")
     for c in report.convergence:
         table.add_row(

@@ -17,6 +17,13 @@ SHAPED = [
     "permparse.nn.jump_scorer",
     "permparse.nn.tagger",
     "permparse.parsers.multiset_permutation.stages",
+    "permparse.permutation.decoding.dispatch",
+    "permparse.permutation.decoding.hungarian",
+    "permparse.permutation.layer",
+    "permparse.permutation.loss",
+    "permparse.permutation.problem",
+    "permparse.permutation.solution",
+    "permparse.permutation.solver",
 ]
 """Modules whose tensor shapes are checked in every test; those with numba kernels cannot be among them."""
 install_import_hook(SHAPED, "beartype.beartype")

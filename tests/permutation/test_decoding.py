@@ -201,6 +201,7 @@ def test_an_impossible_restriction_names_the_example() -> None:
         decode(random_problem(2, 3, seed=14).with_allowed(allowed))
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_mistakes_are_named() -> None:
     problem = random_problem(2, 3, seed=15)
     with pytest.raises(ValueError, match="method: expected one of search, hungarian, exact, prove, got 'best'"):

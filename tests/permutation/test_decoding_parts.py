@@ -10,7 +10,6 @@ import pytest
 import torch
 from scipy.optimize import linear_sum_assignment
 
-from permparse.base.errors import UserError
 from permparse.permutation.decoding import decode, k_best, round_permutation
 from permparse.permutation.decoding.assignment import best_assignment
 from permparse.permutation.decoding.cp_sat import prove_path
@@ -174,7 +173,7 @@ def test_prove_closes_the_gap_that_search_leaves() -> None:
     pytest.importorskip("ortools")
     problem = random_problem(1, 16, seed=9, kind="symmetric")
     assert not decode(problem, "search", nodes=0)[0].proven_optimal
-    result = decode(problem, "prove", nodes=0, seconds=60)[0]
+    result = decode(problem, "prove", nodes=0, seconds=60.0)[0]
     best = decode(problem, "exact")[0]
     assert result.proven_optimal
     assert result.score == pytest.approx(best.score)
@@ -185,5 +184,5 @@ def test_without_or_tools_the_message_says_what_to_install(monkeypatch: pytest.M
     for name in [name for name in sys.modules if name.partition(".")[0] == "ortools"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "ortools", None)
-    with pytest.raises(UserError, match=r"pip install 'permparse\[prove\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'permparse\[prove\]'"):
         prove_path(np.zeros((3, 3)), None, seconds=1)

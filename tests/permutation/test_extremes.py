@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from permparse.permutation import BregmanSolver, JumpProblem, Temperature, permutation_loss
+from permparse.permutation import BregmanSolver, JumpProblem, Temperature, checked_permutation_loss
 from permparse.permutation._support import total_support
 
 
@@ -95,11 +95,28 @@ def test_loss_and_gradient_are_finite_for_any_finite_scores(jump, first):
     scores = torch.from_numpy(jump)[None].requires_grad_()
     start = torch.tensor([[first, 0.0, 0.0, -first]], dtype=torch.float64)
     allowed = torch.eye(4, dtype=torch.bool)[None]
-    loss = permutation_loss(
-        JumpProblem(start, scores, torch.zeros(1, 4).double()), allowed, BregmanSolver(max_sweeps=50)
-    )
+    problem = JumpProblem(start, scores, torch.zeros(1, 4).double())
+    loss = checked_permutation_loss(problem, allowed, BregmanSolver(max_sweeps=50)).value
     loss.sum().backward()
-    assert bool(loss.isfinite().all() & scores.grad.isfinite().all())
+    assert bool(loss.isfinite().all() & scores.grad.isfinite().all() & (loss >= 0).all())
+
+
+def test_a_cell_whose_weight_underflows_stays_possible():
+    """One score of -1000 at τ = 1 / log 3 leaves float64; orders that need that cell must not be ruled out."""
+    no_scores = [torch.zeros(1, *shape, dtype=torch.float64) for shape in ((3,), (3, 3), (3,))]
+    masks = [np.array(bits).reshape(3, 3) for bits in itertools.product([False, True], repeat=9)]
+    allowed = torch.from_numpy(np.stack([mask for mask in masks if is_feasible(mask)]))
+    start, jump, end = (x.expand(len(allowed), *x.shape[1:]) for x in no_scores)
+    for cell in ((0, 2), (1, 0), (2, 1)):
+        position = torch.zeros_like(jump)
+        position[:, cell[0], cell[1]] = -1000
+        problem = JumpProblem(start, jump, end, position=position)
+        found = BregmanSolver().solve(problem.with_allowed(allowed))
+        expected = BregmanSolver(backend="torch", max_sweeps=100).solve(problem.with_allowed(allowed))
+        assert found.residual.max() < 2e-3
+        torch.testing.assert_close(found.u, expected.u, atol=0.1, rtol=0)
+        torch.testing.assert_close(found.value, expected.value, atol=0.1, rtol=0)
+        assert bool((checked_permutation_loss(problem, allowed).value >= 0).all())
 
 
 @pytest.mark.parametrize("temperature", [Temperature(), Temperature(0.1, 2)])

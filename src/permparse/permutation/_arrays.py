@@ -6,6 +6,8 @@ import math
 
 from numba import njit
 
+LARGEST_LOG = 650.0  # logarithms beyond leave float64, or reach its denormals
+
 
 @njit(cache=True, nogil=True)
 def copy(source, target):
@@ -23,6 +25,14 @@ def copy_vector(source, target):
 
 
 @njit(cache=True, nogil=True)
+def fill(target, value):
+    """target = value, for matrices."""
+    for j in range(target.shape[0]):
+        for i in range(target.shape[1]):
+            target[j, i] = value
+
+
+@njit(cache=True, nogil=True)
 def scaled(source, scale, target):
     """target = scale · source, for matrices."""
     for j in range(target.shape[0]):
@@ -32,17 +42,20 @@ def scaled(source, scale, target):
 
 @njit(cache=True, nogil=True)
 def exp_scaled(source, scale, target):
-    """target = exp(scale · source), for matrices; 0 below e^-650 (no denormals) and at most e^650."""
+    """target = exp(scale · source), for matrices, between e^-650 and e^650; 0 where the source is -inf.
+
+    What is possible keeps a positive weight, however small: a cell that vanished would change which solutions exist.
+    """
     for j in range(target.shape[0]):
         for i in range(target.shape[1]):
             x = scale * source[j, i]
-            target[j, i] = math.exp(min(x, 650.0)) if x > -650.0 else 0.0
+            target[j, i] = math.exp(min(max(x, -LARGEST_LOG), LARGEST_LOG)) if x > -math.inf else 0.0
 
 
 @njit(cache=True, nogil=True)
 def log(source, target):
     """target = log(source), for matrices; at least -650."""
-    smallest = math.exp(-650.0)
+    smallest = math.exp(-LARGEST_LOG)
     for j in range(target.shape[0]):
         for i in range(target.shape[1]):
             target[j, i] = math.log(max(source[j, i], smallest))

@@ -31,8 +31,7 @@ class _Cells:
 
     @staticmethod
     def of(problem: JumpProblem) -> _Cells:
-        inside = problem.token_mask
-        support = inside[:, :, None] & inside[:, None, :]
+        support = problem.pair_mask
         feasible = torch.ones(problem.batch_size, dtype=torch.bool, device=support.device)
         if problem.allowed is not None:
             allowed = np.ascontiguousarray(problem.allowed.cpu().numpy())
@@ -44,9 +43,9 @@ class _Cells:
                 on_permutations[b, :n, :n] = cells
             support = support & torch.from_numpy(on_permutations).to(support.device).transpose(1, 2)
             feasible = torch.from_numpy(possible).to(support.device)
-        at = torch.arange(problem.size, device=support.device)[None, :, None]
-        last = problem.token_mask.sum(1)[:, None, None] - 1
-        return _Cells(support, (at > 0) & (at <= last), at < last, feasible)
+        has_previous = problem.token_mask & ~problem.first_mask
+        has_next = problem.token_mask & ~problem.last_mask
+        return _Cells(support, has_previous[:, :, None], has_next[:, :, None], feasible)
 
 
 @dataclass(frozen=True)
@@ -141,15 +140,12 @@ def _residual(state: _State, jump: Tensor, cells: _Cells) -> Tensor:
 
 def scaled_scores(problem: JumpProblem, temperature: Tensor) -> tuple[Tensor, Tensor]:
     """Jump scores [B, k, i], -inf on the diagonal, and position scores [B, j, i], both over τ and 0 in the padding."""
-    inside = problem.token_mask
-    pairs = inside[:, :, None] & inside[:, None, :]
+    pairs = problem.pair_mask
     tau = temperature[:, None, None]
     eye = torch.eye(problem.size, dtype=torch.bool, device=pairs.device)
     jump = (torch.where(pairs & ~eye, problem.jump, 0.0) / tau).masked_fill(eye, -torch.inf)
-    at = torch.arange(problem.size, device=pairs.device)[None, :, None]
-    last = inside.sum(1)[:, None, None] - 1
-    position = torch.where((at == 0) & pairs, problem.start[:, None, :], 0.0)
-    position = position + torch.where((at == last) & pairs, problem.end[:, None, :], 0.0)
+    position = torch.where(problem.first_mask[:, :, None] & pairs, problem.start[:, None, :], 0.0)
+    position = position + torch.where(problem.last_mask[:, :, None] & pairs, problem.end[:, None, :], 0.0)
     if problem.position is not None:
         position = position + torch.where(pairs, problem.position.transpose(1, 2), 0.0)
     return jump, position / tau

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from permparse.permutation import _dense, _logdomain
-from permparse.permutation._arrays import exp_scaled, log, scaled
+from permparse.permutation._arrays import LARGEST_LOG, exp_scaled, fill, log, scaled
 from permparse.permutation._support import total_support
 
 INFEASIBLE = 3
@@ -47,6 +47,46 @@ class BatchResult(NamedTuple):
     residual: np.ndarray
     sweeps: np.ndarray
     status: np.ndarray
+
+
+class Example(NamedTuple):
+    """One example with n ≥ 2 tokens inside a total support; scores are divided by τ and balanced."""
+
+    jump: np.ndarray
+    """*Shape:* [k, i]. -inf on the diagonal."""
+    position: np.ndarray
+    """*Shape:* [j, i]."""
+    support: np.ndarray
+    """*Shape:* [i, j]."""
+    tokens: np.ndarray
+    """*Shape:* [j, n]. ``tokens[j, :sizes[j]]`` may stand at j."""
+    sizes: np.ndarray
+    """*Shape:* [j]."""
+
+
+class State(NamedTuple):
+    """Where the sweeps stand, in logarithms, and in the end what they found; updated in place."""
+
+    log_row: np.ndarray
+    """*Shape:* [i]."""
+    alpha: np.ndarray
+    """*Shape:* [j, i]."""
+    beta: np.ndarray
+    """*Shape:* [j, k]."""
+    log_u: np.ndarray
+    """*Shape:* [j, i]."""
+    marginals: np.ndarray
+    """*Shape:* [k, i]."""
+
+
+class Workspace(NamedTuple):
+    """Scores at the temperature of a stage (exponentials or logarithms), and factors in the linear domain."""
+
+    kernel: np.ndarray
+    weight: np.ndarray
+    row_scale: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -117,13 +157,9 @@ def _log_marginals(jump, alpha, beta, tokens, sizes, out):
 
 
 @njit(cache=True, nogil=True)
-def _solve_example(jump, position, support, tolerance, max_sweeps, memory, cooling, log_u, alpha, beta, marginals):
-    """Solve one example with n ≥ 2 inside a total support [i, j].
-
-    ``jump`` [k, i] and ``position`` [j, i] hold scores over τ and are overwritten. Fills log_u, alpha, beta [j, i] and
-    marginals [k, i], which is zero on entry. Returns (status, sweeps, residual, value).
-    """
-    n = jump.shape[0]
+def _tokens_by_position(support):
+    """The tokens that may stand at each position, how many they are, and whether sweeping over all cells is faster."""
+    n = support.shape[0]
     tokens, sizes = np.empty((n, n), np.int64), np.zeros(n, np.int64)
     sparse_cost = 0.0
     for j in range(n):
@@ -132,71 +168,106 @@ def _solve_example(jump, position, support, tolerance, max_sweeps, memory, cooli
                 tokens[j, sizes[j]] = i
                 sizes[j] += 1
         sparse_cost += CELL_COST * sizes[j] + PAIR_COST * sizes[j] * sizes[max(j - 1, 0)]
-    dense = DENSE_CELL_COST * n**2 + DENSE_PAIR_COST * n**3 < sparse_cost
-    into, out_of, log_row = np.empty(n), np.empty(n), np.zeros(n)
-    shift, spread = _balance(jump, position, support, into, out_of)
+    return tokens, sizes, DENSE_CELL_COST * n**2 + DENSE_PAIR_COST * n**3 < sparse_cost
+
+
+@njit(cache=True, nogil=True)
+def _enter_linear_domain(example, work, state, scale):
+    """Exponentials of the scores times ``scale`` and of the starting point."""
+    n = example.jump.shape[0]
+    exp_scaled(example.jump, scale, work.kernel)
+    exp_scaled(example.position, scale, work.weight)
+    exp_scaled(state.beta, 1.0, work.b)
+    for i in range(n):
+        work.row_scale[i] = math.exp(min(max(state.log_row[i], -LARGEST_LOG), LARGEST_LOG))
+        for j in range(n):
+            if not example.support[i, j]:
+                work.weight[j, i] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _leave_linear_domain(work, state):
+    """Logarithms of the result; ``state.log_u`` holds U until then."""
+    log(work.a[1:], state.alpha[1:])
+    log(work.b[1:], state.beta[1:])
+    log(state.log_u, state.log_u)
+    for i in range(work.row_scale.shape[0]):
+        state.log_row[i] = math.log(work.row_scale[i])
+
+
+@njit(cache=True, nogil=True)
+def _undo_balance(example, state, into, out_of):
+    """Give the factors back the shifts of `_balance`, and -inf to the cells outside the support."""
+    n = into.shape[0]
     for j in range(n):
         for i in range(n):
-            log_u[j, i], alpha[j, i], beta[j, i] = -np.inf, 0.0, 0.0
+            if not example.support[i, j]:
+                state.log_u[j, i] = -np.inf
+            state.alpha[j, i] = state.alpha[j, i] - into[i] if j > 0 and example.support[i, j] else -np.inf
+            state.beta[j, i] = state.beta[j, i] - out_of[i] if j > 0 and example.support[i, j - 1] else -np.inf
 
+
+@njit(cache=True, nogil=True)
+def _solve_example(jump, position, support, settings, found):
+    """Solve one example with n ≥ 2 inside a total support [i, j].
+
+    ``jump`` [k, i] and ``position`` [j, i] hold scores over τ and are overwritten. ``found`` [4, n, n], zero on entry,
+    receives log U [j, i], α [j, i], β [j, k] and Σ_j W [k, i]. Returns (status, sweeps, residual, value).
+    """
+    n = jump.shape[0]
+    state = State(np.zeros(n), found[1], found[2], found[0], found[3])
+    tokens, sizes, dense = _tokens_by_position(support)
+    example = Example(jump, position, support, tokens, sizes)
+    into, out_of = np.empty(n), np.empty(n)
+    shift, spread = _balance(jump, position, support, into, out_of)
+    work = Workspace(np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty((n, n)), np.empty((n, n)))
     stages = 1
-    if cooling and spread > WARM_SPREAD:
+    if settings.cooling and spread > WARM_SPREAD:
         stages += math.ceil(math.log(spread / WARM_SPREAD) / math.log(COOLING))
-    kernel, weight = np.empty((n, n)), np.empty((n, n))
-    row_scale, a, b = np.empty(n), np.empty((n, n)), np.empty((n, n))
     status, swept, residual, value, linear = _dense.OUT_OF_SWEEPS, 0, np.inf, np.inf, False
     for stage in range(stages):
         last = stage == stages - 1
         scale = COOLING ** (stage + 1.0 - stages)
-        aim = tolerance if last else max(WARM_TOLERANCE, tolerance)
+        tolerance = settings.tolerance if last else max(WARM_TOLERANCE, settings.tolerance)
         # The last stage always has a sweep left, so that there is a result even if the warm-up used up the budget.
-        budget = max(max_sweeps - swept, 1) if last else min(WARM_SWEEPS, max_sweeps - swept)
+        left = settings.max_sweeps - swept
+        budget = max(left, 1) if last else min(WARM_SWEEPS, left)
         linear = False
         if dense and scale * spread <= LINEAR_SPREAD and budget > 0:
-            exp_scaled(jump, scale, kernel)
-            exp_scaled(position, scale, weight)
-            for j in range(n):
-                for i in range(n):
-                    if not support[i, j]:
-                        weight[j, i] = 0.0
-            exp_scaled(beta, 1.0, b)
-            for i in range(n):
-                row_scale[i] = math.exp(log_row[i])
-            status, sweeps, residual, value = _dense.solve(kernel, weight, aim, budget, memory, row_scale, a, b, log_u)
+            _enter_linear_domain(example, work, state, scale)
+            status, sweeps, residual, value = _dense.solve(
+                work.kernel,
+                work.weight,
+                tolerance,
+                budget,
+                settings.memory,
+                work.row_scale,
+                work.a,
+                work.b,
+                state.log_u,
+            )
             swept += sweeps
+            budget = max(budget - sweeps, 1)
             linear = status != _dense.OUT_OF_RANGE
             if linear:
-                log(a[1:], alpha[1:])
-                log(b[1:], beta[1:])
-                log(log_u, log_u)
-                for i in range(n):
-                    log_row[i] = math.log(row_scale[i])
-            budget = max(budget - sweeps, 1)
+                _leave_linear_domain(work, state)
         if not linear and budget > 0:
-            scaled(jump, scale, kernel)
-            scaled(position, scale, weight)
-            for j in range(n):
-                for i in range(n):
-                    log_u[j, i] = -np.inf
+            scaled(jump, scale, work.kernel)
+            scaled(position, scale, work.weight)
+            fill(state.log_u, -np.inf)
             status, sweeps, residual, value = _logdomain.solve(
-                kernel, weight, tokens, sizes, aim, budget, memory, log_row, alpha, beta, log_u
+                work.kernel, work.weight, tokens, sizes, tolerance, budget, settings.memory, *state[:4]
             )
             swept += sweeps
         if not last:
-            scaled(beta, COOLING, beta)
+            scaled(state.beta, COOLING, state.beta)
             for i in range(n):
-                log_row[i] *= COOLING
-
+                state.log_row[i] *= COOLING
     if linear:
-        _linear_marginals(kernel, a, b, marginals)
+        _linear_marginals(work.kernel, work.a, work.b, state.marginals)
     else:
-        _log_marginals(jump, alpha, beta, tokens, sizes, marginals)
-    for j in range(n):
-        for i in range(n):
-            if not support[i, j]:
-                log_u[j, i] = -np.inf
-            alpha[j, i] = alpha[j, i] - into[i] if j > 0 and support[i, j] else -np.inf
-            beta[j, i] = beta[j, i] - out_of[i] if j > 0 and support[i, j - 1] else -np.inf
+        _log_marginals(jump, state.alpha, state.beta, tokens, sizes, state.marginals)
+    _undo_balance(example, state, into, out_of)
     return status, swept, residual, value + shift
 
 
@@ -238,16 +309,14 @@ def solve_batch(
         if n == 1:
             result.log_u[b, 0, 0], result.value[b] = 0.0, place[0, 0]
             return
-        log_u, alpha, beta = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-        marginals = np.zeros((n, n))
-        scores = jump[b, :n, :n] / temperature[b]
+        found = np.zeros((4, n, n))
         result.status[b], result.sweeps[b], result.residual[b], result.value[b] = _solve_example(
-            scores, np.ascontiguousarray(place), support, *settings, log_u, alpha, beta, marginals
+            jump[b, :n, :n] / temperature[b], np.ascontiguousarray(place), support, settings, found
         )
-        result.log_u[b, :n, :n] = log_u.T
-        result.alpha[b, :n, :n] = alpha.T
-        result.beta[b, :n, :n] = beta.T
-        result.jump_marginals[b, :n, :n] = marginals
+        result.log_u[b, :n, :n] = found[0].T
+        result.alpha[b, :n, :n] = found[1].T
+        result.beta[b, :n, :n] = found[2].T
+        result.jump_marginals[b, :n, :n] = found[3]
 
     longest_first = np.argsort(-lengths, kind="stable").tolist()
     if min(threads, batch) <= 1:

@@ -13,12 +13,13 @@ import numpy as np
 from numba import njit
 
 from permparse.permutation import _anderson
-from permparse.permutation._arrays import copy, copy_vector
+from permparse.permutation._arrays import LARGEST_LOG, copy, copy_vector
 
 TINY = 1e-290  # keeps divisors out of the denormals, which are a hundred times slower
 SAFE = 1e-250  # a value below this (or above its inverse) means that the linear domain has been left
-LARGE = 1e100
+LARGE = 1e100  # bound on a factor: two of them times the smallest weight of `exp_scaled` are still negligible
 NEGLIGIBLE = 1e-60  # cells of U below this matter to no sum
+SMALLEST_WEIGHT = 1.001 * math.exp(-LARGEST_LOG)  # `exp_scaled` may have raised weights up to this
 RANGE_CHECK_PERIOD = 16
 PLAIN_CHECK_PERIOD = 5
 LARGEST_STEP = 1.8  # bound on an extrapolated log step in the Padé coordinates below
@@ -133,30 +134,35 @@ def _residual(kernel, products, a, b, u, row_sums):
 
 
 @njit(cache=True, nogil=True)
-def _in_range(kernel, kernel_t, products, a, b, u, row_scale, column_norm):
+def _in_range(kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm):
     """Whether the linear domain is still exact.
 
-    Cells of U that are negligible may sink below float64: by U³ = E · r · c · (b K) · (a Kᵀ) they stay negligible. All
-    others need factors and sums inside the range, and no factor may be so large that a jump of weight 0 would matter.
+    Every cell of the support needs U, its factors and its sums inside the range: a factor is a quotient U / sum, and
+    once both have sunk below float64 it says nothing. Factors may not be so large that a jump whose weight was raised
+    to the smallest would matter, and cells whose weight was raised must be negligible.
     """
     n = u.shape[0]
-    np.dot(a[1:], kernel_t, products[1:])
     for j in range(n):
         if not (1.0 / LARGE < row_scale[j] < LARGE and SAFE < column_norm[j] < 1.0 / SAFE):
             return False
         for i in range(n):
-            if not u[j, i] >= 0.0:
+            if position_weight[j, i] == 0.0:
+                continue
+            if not u[j, i] > SAFE or (u[j, i] > NEGLIGIBLE and position_weight[j, i] < SMALLEST_WEIGHT):
                 return False
-            if j > 0 and not (a[j, i] < LARGE and b[j, i] < LARGE):
+            if j > 0 and not SAFE < a[j, i] < LARGE:
                 return False
-            if u[j, i] > NEGLIGIBLE and (
-                (j > 0 and not a[j, i] > SAFE) or (j < n - 1 and not (b[j + 1, i] > SAFE and products[j + 1, i] > SAFE))
-            ):
+            if j < n - 1 and not SAFE < b[j + 1, i] < LARGE:
+                return False
+    np.dot(a[1:], kernel_t, products[1:])
+    for j in range(n - 1):
+        for i in range(n):
+            if position_weight[j, i] > 0.0 and not products[j + 1, i] > SAFE:
                 return False
     np.dot(b[1:], kernel, products[1:])
     for j in range(1, n):
         for i in range(n):
-            if u[j, i] > NEGLIGIBLE and not products[j, i] > SAFE:
+            if position_weight[j, i] > 0.0 and not products[j, i] > SAFE:
                 return False
     return True
 
@@ -216,13 +222,10 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
     products, row_sums, column_norm = np.empty((n, n)), np.empty(n), np.empty(n)
     size = n * n  # the state: row_scale, then rows 1..n-1 of b
     x_b, x_row = np.empty((n, n)), np.empty(n)
-    previous_b, previous_row = np.empty((n, n)), np.empty(n)
-    columns = max(memory, 1)
-    differences_f, differences_g = np.zeros((columns, size)), np.zeros((columns, size))
-    gram = np.zeros((columns, columns))
-    f, f_previous, dg, step = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    stored, newest, have_previous, extrapolated = 0, 0, False, False
-    merit, residual = np.inf, np.inf
+    previous_b, previous_row = b.copy(), row_scale.copy()
+    f, step = np.empty(size), np.empty(size)
+    history = _anderson.new_history(memory, size)
+    residual = np.inf
 
     for sweep in range(1, max_sweeps + 1):
         looked_at = memory > 0 or sweep % PLAIN_CHECK_PERIOD == 0 or sweep == max_sweeps
@@ -232,7 +235,7 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
         _sweep(kernel, kernel_t, position_weight, row_scale, products, a, b, u, row_sums, column_norm)
 
         if sweep % RANGE_CHECK_PERIOD == 1 and not _in_range(
-            kernel, kernel_t, products, a, b, u, row_scale, column_norm
+            kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm
         ):
             return OUT_OF_RANGE, sweep, np.inf, np.inf
         if not looked_at:
@@ -241,32 +244,21 @@ def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, 
         if change <= tolerance or sweep == max_sweeps:
             residual = _residual(kernel, products, a, b, u, row_sums)
             if residual <= tolerance or sweep == max_sweeps:
-                if not _in_range(kernel, kernel_t, products, a, b, u, row_scale, column_norm):
+                if not _in_range(kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm):
                     return OUT_OF_RANGE, sweep, np.inf, np.inf
                 status = CONVERGED if residual <= tolerance else OUT_OF_SWEEPS
                 return status, sweep, residual, dual_value(row_scale, column_norm)
         if memory == 0:
             continue
 
-        value = dual_value(row_scale, column_norm)
-        if extrapolated and not value <= merit + 1e-12 * abs(merit):
-            # A plain sweep never raises the dual value, so the extrapolation went astray: go back and forget.
+        if _anderson.went_astray(history, dual_value(row_scale, column_norm)):
             copy(previous_b, b)
             copy_vector(previous_row, row_scale)
-            stored, newest, have_previous, extrapolated = 0, 0, False, False
             continue
-        merit = value
         _weigh(u, f)
-        if have_previous:
-            _log_ratio(row_scale, previous_row, b, previous_b, u, dg)
-            _anderson.push(differences_f, differences_g, gram, f, f_previous, dg, newest)
-            newest = (newest + 1) % memory
-            stored = min(stored + 1, memory)
+        _log_ratio(row_scale, previous_row, b, previous_b, u, step)
         copy(b, previous_b)
         copy_vector(row_scale, previous_row)
-        copy_vector(f, f_previous)
-        have_previous = True
-        extrapolated = stored > 0 and _anderson.extrapolate(differences_f, differences_g, gram, f, stored, step)
-        if extrapolated:
+        if _anderson.extrapolate(history, f, step):
             _apply_log_step(row_scale, b, step)
     return OUT_OF_SWEEPS, max_sweeps, residual, np.inf

@@ -160,13 +160,10 @@ def solve(jump, position, tokens, sizes, tolerance, max_sweeps, memory, log_row,
     size = n  # the state: log_row, then beta on the support
     for j in range(n - 1):
         size += sizes[j]
-    columns = max(memory, 1)
-    differences_f, differences_g = np.zeros((columns, size)), np.zeros((columns, size))
-    gram = np.zeros((columns, columns))
-    x, g, g_previous = np.empty(size), np.empty(size), np.empty(size)
-    f, f_previous, step = np.empty(size), np.empty(size), np.empty(size)
-    stored, newest, have_previous, extrapolated = 0, 0, False, False
-    merit, residual = np.inf, np.inf
+    x, g, g_previous = np.empty(size), np.empty(size), np.zeros(size)
+    f, step = np.empty(size), np.empty(size)
+    history = _anderson.new_history(memory, size)
+    residual = np.inf
 
     for sweep in range(1, max_sweeps + 1):
         looked_at = memory > 0 or sweep % PLAIN_CHECK_PERIOD == 0 or sweep == max_sweeps
@@ -185,24 +182,13 @@ def solve(jump, position, tokens, sizes, tolerance, max_sweeps, memory, log_row,
         if memory == 0:
             continue
 
-        value = _dual_value(log_row, column_norm)
-        if extrapolated and not value <= merit + 1e-12 * abs(merit):
-            # A plain sweep never raises the dual value, so the extrapolation went astray: go back and forget.
+        if _anderson.went_astray(history, _dual_value(log_row, column_norm)):
             _unpack(g_previous, tokens, sizes, log_row, beta)
-            stored, newest, have_previous, extrapolated = 0, 0, False, False
             continue
-        merit = value
-        if have_previous:
-            for c in range(size):
-                step[c] = g[c] - g_previous[c]
-            _anderson.push(differences_f, differences_g, gram, f, f_previous, step, newest)
-            newest = (newest + 1) % memory
-            stored = min(stored + 1, memory)
+        for c in range(size):
+            step[c] = g[c] - g_previous[c]
         copy_vector(g, g_previous)
-        copy_vector(f, f_previous)
-        have_previous = True
-        extrapolated = stored > 0 and _anderson.extrapolate(differences_f, differences_g, gram, f, stored, step)
-        if extrapolated:
+        if _anderson.extrapolate(history, f, step):
             for c in range(size):
                 x[c] = g[c] - min(max(step[c], -LARGEST_STEP), LARGEST_STEP)
             _unpack(x, tokens, sizes, log_row, beta)

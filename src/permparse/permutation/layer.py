@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from permparse.permutation._batched import solve_batched
 from permparse.permutation._implicit import sensitivity
+from permparse.permutation._once import once
 from permparse.permutation.problem import JumpProblem
 from permparse.permutation.solver import BregmanSolver
 
@@ -16,12 +18,13 @@ GradientStrategy = Literal["implicit", "unrolled"]
 
 
 class RelaxedPermutation(NamedTuple):
-    """``u`` [B, i, j]: weight of token i at position j. ``jump_marginals`` [B, k, i]: weight of i directly following
-    k."""
+    """The relaxed permutation of every example, and whether to trust it."""
 
-    u: Tensor
-    jump_marginals: Tensor
-    converged: Tensor
+    u: Float[Tensor, "B N N"]
+    """Weight of token i at position j."""
+    jump_marginals: Float[Tensor, "B N N"]
+    """Weight of i directly following k, at [k, i]."""
+    converged: Bool[Tensor, " B"]
 
 
 class _Implicit(torch.autograd.Function):
@@ -30,6 +33,7 @@ class _Implicit(torch.autograd.Function):
     @staticmethod
     def forward(ctx, start, jump, end, position, problem: JumpProblem, solver: BregmanSolver):
         solution = solver.solve(problem)
+        ctx.save_for_backward(start, jump, end, position)
         ctx.solution = solution
         ctx.mark_non_differentiable(solution.converged)
         return solution.u, solution.jump_marginals, solution.converged
@@ -37,9 +41,10 @@ class _Implicit(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *upstream):
         grad_u, grad_marginals, _ = upstream
-        needs_position = ctx.needs_input_grad[3]
-        start, jump, end, position = sensitivity(ctx.solution, grad_u, grad_marginals)
-        return start, jump, end, position if needs_position else None, None, None
+        with torch.no_grad():
+            start, jump, end, position = sensitivity(ctx.solution, grad_u, grad_marginals)
+        gradients = (start, jump, end, position if ctx.needs_input_grad[3] else None)
+        return *once(ctx.saved_tensors, gradients), None, None
 
 
 def relaxed_permutation(
@@ -48,10 +53,12 @@ def relaxed_permutation(
     """The solution of the relaxed problem (see `BregmanSolver`), differentiable in the scores.
 
     ``gradient="implicit"``: exact at convergence; the forward pass keeps nothing, the backward pass solves one linear
-    system per example and holds W, O(n³). ``"unrolled"``: automatic differentiation through the sweeps that were made,
+    system per example in O(n²) memory. ``"unrolled"``: automatic differentiation through the sweeps that were made,
     as the paper describes it; O(n²) memory for each sweep. For training towards known orders use `permutation_loss`
-    instead."""
+    instead. Scores in half precision are solved and returned in float32. Only "unrolled" can be differentiated twice.
+    """
     solver = solver or BregmanSolver()
+    problem = problem.widened()
     if gradient == "implicit":
         inputs = (problem.start, problem.jump, problem.end, problem.position)
         return RelaxedPermutation(*_Implicit.apply(*inputs, problem, solver))

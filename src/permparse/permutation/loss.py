@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
+import warnings
+from typing import Literal, NamedTuple
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from permparse.permutation.problem import JumpProblem
+from permparse.permutation._once import once
+from permparse.permutation.problem import JumpProblem, Numbers
 from permparse.permutation.solution import Solution
 from permparse.permutation.solver import BregmanSolver
+
+
+class UnconvergedWarning(UserWarning):
+    """A loss was computed from a solve that did not converge."""
+
+
+class CheckedLoss(NamedTuple):
+    """The loss of every example, and whether to trust it."""
+
+    value: Float[Tensor, " B"]
+    """≥ 0, differentiable in the scores; 0 without gradient where no permutation is allowed."""
+    converged: Bool[Tensor, " B"]
+    """Both solves converged; otherwise value and gradient are approximate."""
+    feasible: Bool[Tensor, " B"]
+    """Some permutation is allowed."""
 
 
 class _FenchelYoung(torch.autograd.Function):
@@ -19,77 +36,70 @@ class _FenchelYoung(torch.autograd.Function):
     @staticmethod
     def forward(ctx, start, jump, end, position, free: Solution, bound: Solution, used: Tensor):
         def difference(x: Tensor, y: Tensor) -> Tensor:
-            shape = (-1,) + (1,) * (x.dim() - 1)
-            return torch.where(used.reshape(shape), x - y, 0.0) / free.temperature.reshape(shape)
+            return torch.where(used[:, None, None], x - y, 0.0) / free.temperature[:, None, None]
 
-        problem = free.problem
-        assert problem.lengths is not None
-        cells = difference(free.u, bound.u)  # [B, i, j]
-        last = (problem.lengths.to(cells.device) - 1).clamp(min=0)[:, None, None].expand(-1, cells.shape[1], 1)
-        size = cells.shape[1]
-        ctx.save_for_backward(
-            cells[:, :, 0] if size else cells.sum(2),
-            difference(free.jump_marginals, bound.jump_marginals),
-            cells.gather(2, last).squeeze(2) if size else cells.sum(2),
-            cells,
-        )
-        ctx.dtype, ctx.has_position = jump.dtype, position is not None
-        return torch.where(used, free.value - bound.value, 0.0).to(jump.dtype)
+        cells = difference(free.u, bound.u)
+        moves = difference(free.jump_marginals, bound.jump_marginals)
+        ctx.save_for_backward(start, jump, end, position, cells, moves)
+        ctx.problem = free.problem
+        # Both values are upper bounds until the sweeps converge, so that only their difference can become negative.
+        return torch.where(used, free.value - bound.value, 0.0).clamp(min=0.0).to(jump.dtype)
 
     @staticmethod
     def backward(ctx, upstream):
-        start, jump, end, position = ctx.saved_tensors
-
-        def chain(gradient: Tensor) -> Tensor:
-            scale = upstream.reshape((-1,) + (1,) * (gradient.dim() - 1))
-            return (scale * gradient).to(ctx.dtype)
-
-        return (
-            chain(start),
-            chain(jump),
-            chain(end),
-            chain(position) if ctx.has_position else None,
-            None,
-            None,
-            None,
-        )
+        *scores, cells, moves = ctx.saved_tensors
+        with torch.no_grad():
+            cells, jump = ((upstream[:, None, None] * x).to(scores[1].dtype) for x in (cells, moves))
+            start, end = ctx.problem.first_and_last(cells)
+        gradients = (start, jump, end, cells if ctx.needs_input_grad[3] else None)
+        return *once(tuple(scores), gradients), None, None, None
 
 
-def permutation_loss(
-    problem: JumpProblem,
-    allowed: Tensor,
-    solver: BregmanSolver | None = None,
-    infeasible: Literal["raise", "skip"] = "raise",
-) -> Tensor:
+def checked_permutation_loss(
+    problem: JumpProblem, allowed: Numbers, solver: BregmanSolver | None = None
+) -> CheckedLoss:
     """KL(Û‖U*) + KL(Ŵ‖W*): how far the relaxed permutation U*, W* is from the nearest one inside ``allowed``.
 
     Since both lie in the same affine set this equals the difference of two optimal values, so its gradient is exact at
     convergence and needs no backward pass through the sweeps: two solves, O(n²) memory. The loss is ≥ 0, convex in the
-    scores, and 0 where U* already lies inside ``allowed``. Values and gradients are computed in float64.
+    scores, and 0 where U* already lies inside ``allowed``. Computed in float64, returned in the dtype of the scores
+    (float32 for half precision). It can be differentiated once, not twice.
 
-    ``allowed`` [B, N, N]: token i may stand at position j. An example for which no permutation is allowed is an error,
-    or contributes neither loss nor gradient with ``infeasible="skip"``. *Shape:* [B].
+    ``allowed`` [B, N, N]: token i may stand at position j.
     """
     solver = solver or BregmanSolver()
-    double = _detached_double(problem)
+    problem = problem.widened()
+    double = problem.detach().to(torch.float64)
     free = solver.solve(double)
-    bound = solver.solve(double.with_allowed(allowed if problem.allowed is None else allowed & problem.allowed))
-    used = free.feasible & bound.feasible
-    if infeasible == "raise" and not bool(used.all()):
-        examples = (~used).nonzero().flatten().tolist()
+    bound = solver.solve(double.restricted_to(allowed))
+    feasible = free.feasible & bound.feasible
+    value = _FenchelYoung.apply(problem.start, problem.jump, problem.end, problem.position, free, bound, feasible)
+    return CheckedLoss(value, free.converged & bound.converged, feasible)
+
+
+def permutation_loss(
+    problem: JumpProblem,
+    allowed: Numbers,
+    solver: BregmanSolver | None = None,
+    infeasible: Literal["raise", "skip"] = "raise",
+) -> Float[Tensor, " B"]:
+    """The value of `checked_permutation_loss`, for those who do not want to check.
+
+    An example for which no permutation is allowed is an error, or contributes neither loss nor gradient with
+    ``infeasible="skip"``. Solves that do not converge give an `UnconvergedWarning`, which Python shows once.
+    """
+    value, converged, feasible = checked_permutation_loss(problem, allowed, solver)
+    if infeasible == "raise" and not bool(feasible.all()):
+        examples = (~feasible).nonzero().flatten().tolist()
         raise ValueError(
             f"allowed: no permutation is possible in examples {examples}: each token needs a position of its own; "
             'pass infeasible="skip" to leave such examples out'
         )
-    return _FenchelYoung.apply(problem.start, problem.jump, problem.end, problem.position, free, bound, used)
-
-
-def _detached_double(problem: JumpProblem) -> JumpProblem:
-    position = None if problem.position is None else problem.position.detach().double()
-    return replace(
-        problem,
-        start=problem.start.detach().double(),
-        jump=problem.jump.detach().double(),
-        end=problem.end.detach().double(),
-        position=position,
-    )
+    if not bool((converged | ~feasible).all()):
+        warnings.warn(
+            "the solver did not converge in every example, so the loss and its gradient are approximate; "
+            "raise max_sweeps or tolerance, or ask checked_permutation_loss which examples they are",
+            UnconvergedWarning,
+            stacklevel=2,
+        )
+    return value

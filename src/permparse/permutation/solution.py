@@ -5,42 +5,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from permparse.permutation.problem import JumpProblem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """The solution of the relaxed problem for every example of a batch.
 
-    ``log_u`` [B, i, j] is the log weight of token i at position j, -inf in padding and where it is not allowed.
-    ``alpha`` [B, i, j] and ``beta`` [B, k, j] factorise W: log W_ijk = jump[k, i] / τ + alpha[i, j] + beta[k, j], j >
-    0. ``jump_marginals`` [B, k, i] is Σ_j W_ijk, the weight of i directly following k. ``value`` [B] is the optimal
-    value divided by τ. ``residual`` [B] is the largest violation of a constraint, ``sweeps`` [B] the number of Bregman
-    sweeps made; ``converged`` [B] says that the residual is within the tolerance, ``feasible`` [B] that some
-    permutation respects ``allowed`` (if not: log_u is -inf throughout)."""
+    Where no permutation respects ``allowed``, log_u is -inf throughout and ``feasible`` False."""
 
     problem: JumpProblem
-    temperature: Tensor
-    log_u: Tensor
-    alpha: Tensor
-    beta: Tensor
-    jump_marginals: Tensor
-    value: Tensor
-    residual: Tensor
-    sweeps: Tensor
-    converged: Tensor
-    feasible: Tensor
+    temperature: Float[Tensor, " B"]
+    """τ of each example."""
+    log_u: Float[Tensor, "B N N"]
+    """Log weight of token i at position j; -inf in padding and where it is not allowed."""
+    alpha: Float[Tensor, "B N N"]
+    """Factor [i, j] of W: log W_ijk = jump[k, i] / τ + alpha[i, j] + beta[k, j] for j > 0."""
+    beta: Float[Tensor, "B N N"]
+    """Factor [k, j] of W."""
+    jump_marginals: Float[Tensor, "B N N"]
+    """Σ_j W_ijk at [k, i]: the weight of i directly following k."""
+    value: Float[Tensor, " B"]
+    """The optimal value divided by τ; an upper bound on it until the sweeps converge."""
+    residual: Float[Tensor, " B"]
+    """The largest violation of a constraint."""
+    sweeps: Int[Tensor, " B"]
+    """The number of Bregman sweeps made."""
+    converged: Bool[Tensor, " B"]
+    """The residual is within the tolerance."""
+    feasible: Bool[Tensor, " B"]
+    """Some permutation respects ``allowed``."""
 
     @property
-    def u(self) -> Tensor:
-        """*Shape:* [B, i, j]. The relaxed permutation matrix."""
+    def u(self) -> Float[Tensor, "B N N"]:
+        """The relaxed permutation matrix [B, i, j]."""
         return self.log_u.exp()
 
-    def log_w(self) -> Tensor:
-        """*Shape:* [B, i, j, k]. log W in full, O(n³) memory: for looking, not for training. -inf at j = 0 and i =
-        k."""
+    def log_w(self) -> Float[Tensor, "B N N N"]:
+        """log W [B, i, j, k] in full, O(n³) memory: for looking, not for training. -inf at j = 0 and i = k."""
         jump = (self.problem.jump.detach() / self.temperature[:, None, None]).transpose(1, 2)
         eye = torch.eye(self.problem.size, dtype=torch.bool, device=jump.device)
         jump = jump.masked_fill(eye, -torch.inf)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from permparse.permutation import _cpu, _dense
@@ -24,17 +25,18 @@ class BregmanSolver:
         maximise    Σ U_ij s(i↦j) + Σ W_ijk s(k↷i) + τ (H(U) + H(W))
         subject to  Σ_i U_ij = Σ_j U_ij = 1,  Σ_k W_ijk = U_ij,  Σ_i W_ijk = U_k,j-1   for j > 1.
 
-    Cost: two n×n matrix products a sweep, O(n²) memory. Arguments are never changed.
+    Cost: two n×n matrix products per sweep, O(n²) memory. Arguments are never changed.
     Gradients: `solve` gives none; see `permutation_loss` for training and `JumpPermutation` for U as a layer.
-    If it does not converge: raise ``max_sweeps`` or the temperature; ``Solution.converged`` and ``.residual`` tell.
+    If ``Solution.converged`` says that it did not converge, raise ``max_sweeps`` or the temperature.
     """
 
-    temperature: Temperature = field(default_factory=Temperature)
+    temperature: Temperature | float = field(default_factory=Temperature)
+    """τ as a function of n; a plain number is a constant τ."""
     tolerance: float = 1e-6
-    """Stop when no constraint is violated by more; 0 makes exactly ``max_sweeps`` sweeps."""
+    """Stop when no constraint is violated by more than this; 0 makes exactly ``max_sweeps`` sweeps."""
     max_sweeps: int = 1000
     memory: int = 8
-    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper ("torch" always is)."""
+    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper, as "torch" always is."""
     cooling: bool = True
     """Reach low temperatures through higher ones where scores / τ are large ("cpu" only)."""
     backend: Literal["auto", "cpu", "torch"] = "auto"
@@ -44,6 +46,7 @@ class BregmanSolver:
     """Threads of the "cpu" backend; by default torch's number of threads."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "temperature", Temperature.of(self.temperature))
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise ValueError(f"tolerance: expected a number ≥ 0, got {self.tolerance}")
         if self.max_sweeps < 1:
@@ -53,16 +56,17 @@ class BregmanSolver:
         if self.backend not in ("auto", "cpu", "torch"):
             raise ValueError(f"backend: expected auto, cpu or torch, got {self.backend!r}")
 
-    def temperatures(self, problem: JumpProblem) -> Tensor:
-        """*Shape:* [B]. τ for each example."""
+    def temperatures(self, problem: JumpProblem) -> Float[Tensor, " B"]:
+        """τ for each example."""
         return torch.tensor(
-            [self.temperature(n) for n in problem.sizes()],
+            [Temperature.of(self.temperature)(n) for n in problem.sizes()],
             dtype=problem.jump.dtype,
             device=problem.jump.device,
         )
 
     def solve(self, problem: JumpProblem) -> Solution:
-        """The relaxed permutation of each example, without gradient."""
+        """The relaxed permutation of each example, without gradient; in float32 if scores are in half precision."""
+        problem = problem.widened()
         with torch.no_grad():
             on_cpu = problem.jump.device.type == "cpu"
             if self.backend == "cpu" or (self.backend == "auto" and on_cpu):
@@ -73,7 +77,8 @@ class BregmanSolver:
         def array(tensor: Tensor) -> np.ndarray:
             return np.ascontiguousarray(tensor.detach().cpu().numpy(), dtype=np.float64)
 
-        temperature = np.array([self.temperature(n) for n in problem.sizes()], np.float64)
+        tau = Temperature.of(self.temperature)
+        temperature = np.array([tau(n) for n in problem.sizes()], np.float64)
         result = _cpu.solve_batch(
             array(problem.start),
             array(problem.jump),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,15 @@ class Temperature:
             raise ValueError(f"temperature scale: expected a positive number, got {self.scale}")
         if not math.isfinite(self.power):
             raise ValueError(f"temperature power: expected a finite number, got {self.power}")
+
+    @staticmethod
+    def of(value: Temperature | float) -> Temperature:
+        """A temperature as it is; a plain number as the constant temperature of that value."""
+        if isinstance(value, Temperature):
+            return value
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise ValueError(f"temperature: expected a positive number or a Temperature, got {value!r}")
+        return Temperature(float(value), 0.0)
 
     def __call__(self, n: int) -> float:
         return self.scale * math.log(max(n, 2)) ** -self.power

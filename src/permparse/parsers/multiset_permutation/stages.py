@@ -27,7 +27,6 @@ from permparse.parsers.stage import Scores, Stage, StageReport, StepResult
 from permparse.permutation import JumpProblem, permutation_loss
 from permparse.text import Copies, Example, unreachable
 
-
 HOPELESS = -30.0
 """The least log probability of a gold multiset that counts: what nothing can produce has this one."""
 TIE = 1e-6

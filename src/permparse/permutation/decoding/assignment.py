@@ -11,6 +11,39 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def _shortest_path(cost, row, row_of, u, v, limit, distance, previous, todo, left):
+    """Dijkstra's algorithm from the free ``row`` over reduced costs to the nearest free column.
+
+    ``todo[:left]`` are the columns that may be used; on return its first entries are those with a final ``distance``.
+    Returns the column (-1 if none is within ``limit``), its distance and how many distances are final.
+    """
+    settled = 0
+    while settled < left:
+        at = settled
+        for t in range(settled + 1, left):
+            if distance[todo[t]] < distance[todo[at]]:
+                at = t
+        j = todo[at]
+        todo[at] = todo[settled]
+        todo[settled] = j
+        shortest = distance[j]
+        if not shortest <= limit or shortest == np.inf:
+            return -1, shortest, settled
+        i = row_of[j]
+        if i < 0:
+            return j, shortest, settled
+        settled += 1
+        base = shortest - u[i]
+        for t in range(settled, left):
+            k = todo[t]
+            through = base + cost[i, k] - v[k]
+            if through < distance[k]:
+                distance[k] = through
+                previous[k] = i
+    return -1, np.inf, settled
+
+
+@njit(cache=True, nogil=True)
 def augment(
     cost: np.ndarray,
     row: int,
@@ -30,7 +63,6 @@ def augment(
     m = cost.shape[0]
     distance = np.empty(m)
     previous = np.full(m, row)
-    # todo[:settled] holds the columns whose distance is final, todo[settled:left] those still to be reached.
     todo = np.empty(m, np.int64)
     left = 0
     for j in range(m):
@@ -38,32 +70,7 @@ def augment(
             todo[left] = j
             left += 1
             distance[j] = cost[row, j] - u[row] - v[j]
-    settled = 0
-    sink = -1
-    shortest = 0.0
-    while settled < left:
-        at = settled
-        for t in range(settled + 1, left):
-            if distance[todo[t]] < distance[todo[at]]:
-                at = t
-        j = todo[at]
-        todo[at] = todo[settled]
-        todo[settled] = j
-        shortest = distance[j]
-        if not shortest <= limit or shortest == np.inf:
-            return np.inf
-        i = row_of[j]
-        if i < 0:
-            sink = j
-            break
-        settled += 1
-        base = shortest - u[i]
-        for t in range(settled, left):
-            k = todo[t]
-            through = base + cost[i, k] - v[k]
-            if through < distance[k]:
-                distance[k] = through
-                previous[k] = i
+    sink, shortest, settled = _shortest_path(cost, row, row_of, u, v, limit, distance, previous, todo, left)
     if sink < 0:
         return np.inf
     u[row] += shortest

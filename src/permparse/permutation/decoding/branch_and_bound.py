@@ -8,6 +8,7 @@ needs nothing new.
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,6 +20,91 @@ MEMORY = 256 * 1024 * 1024
 """Bytes that the nodes of one problem may take."""
 PATCHED_CYCLES = 8
 """Nodes with more cycles are not worth the O(n²) per cycle of making a tour of them."""
+
+
+class Tree(NamedTuple):
+    """The nodes made so far; row prices follow from the rest, excluded arcs from the ancestors."""
+
+    parent: np.ndarray
+    """*Shape:* [nodes]. -1 for the root."""
+    arc: np.ndarray
+    """*Shape:* [nodes, 2]. The arc that a node excludes and its parent does not."""
+    successor: np.ndarray
+    """*Shape:* [nodes, m]. The best assignment."""
+    prices: np.ndarray
+    """*Shape:* [nodes, m]. Column prices of that assignment."""
+    included: np.ndarray
+    """*Shape:* [nodes, m]. The arcs out of these rows are fixed."""
+
+
+class Assignment(NamedTuple):
+    """An assignment of successors with its prices; updated in place."""
+
+    successor: np.ndarray
+    predecessor: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def new_tree(limit, m):
+    return Tree(
+        np.empty(limit, np.int64),
+        np.empty((limit, 2), np.int32),
+        np.empty((limit, m), np.int16),
+        np.empty((limit, m)),
+        np.empty((limit, m), np.bool_),
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_assignment(m):
+    return Assignment(np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m), np.empty(m))
+
+
+@njit(cache=True, nogil=True)
+def exclude_arcs(tree, node, cost, original, back):
+    """Make the arcs excluded at a node infinite in ``cost``, or give them ``back`` their original costs."""
+    while tree.parent[node] >= 0:
+        row, column = tree.arc[node, 0], tree.arc[node, 1]
+        cost[row, column] = original[row, column] if back else np.inf
+        node = tree.parent[node]
+
+
+@njit(cache=True, nogil=True)
+def load(tree, node, cost, found, blocked):
+    """Restore the assignment of a node and the columns ``blocked`` by its fixed arcs."""
+    found.successor[:] = tree.successor[node]
+    found.v[:] = tree.prices[node]
+    for i in range(cost.shape[0]):
+        column = found.successor[i]
+        found.predecessor[column] = i
+        found.u[i] = cost[i, column] - found.v[column]
+        blocked[column] = tree.included[node, i]
+
+
+@njit(cache=True, nogil=True)
+def store(tree, node, parent, row, column, found, included):
+    tree.parent[node] = parent
+    tree.arc[node, 0] = row
+    tree.arc[node, 1] = column
+    tree.successor[node] = found.successor
+    tree.prices[node] = found.v
+    tree.included[node] = included
+
+
+@njit(cache=True, nogil=True)
+def without_arc(cost, row, found, blocked, room, child):
+    """Fill ``child`` with the best assignment that avoids the arc out of ``row``, whose cost is infinite already.
+
+    Returns False if it costs ``room`` more than ``found``, or there is none.
+    """
+    child.successor[:] = found.successor
+    child.predecessor[:] = found.predecessor
+    child.predecessor[found.successor[row]] = -1
+    child.u[:] = found.u
+    child.v[:] = found.v
+    return augment(cost, row, child.successor, child.predecessor, child.u, child.v, blocked, room) < room
 
 
 @njit(cache=True, nogil=True)
@@ -82,96 +168,46 @@ def branch_and_bound(cost, tours, costs, node_limit, slack):
     cost of every tour that is not among ``tours``, and the number of nodes made: O(n²) time and O(n) memory
     each.
     """
-    m = cost.shape[0]
-    k = costs.shape[0]
-    original = cost
-    cost = original.copy()
-    node_limit = max(1, min(node_limit, MEMORY // (11 * m + 32)))
-
-    # State of a node; its row prices follow from the rest, its excluded arcs from its ancestors.
-    node_bound = np.empty(node_limit)
-    node_parent = np.empty(node_limit, np.int64)
-    node_arc = np.empty((node_limit, 2), np.int32)
-    node_successor = np.empty((node_limit, m), np.int16)
-    node_prices = np.empty((node_limit, m))
-    node_included = np.empty((node_limit, m), np.bool_)
-
-    successor = np.empty(m, np.int64)
-    predecessor = np.empty(m, np.int64)
-    u = np.empty(m)
-    v = np.empty(m)
-    label = np.empty(m, np.int64)
-    if not solve_assignment(cost, successor, predecessor, u, v):
+    m, k = cost.shape[0], costs.shape[0]
+    original, cost = cost, cost.copy()
+    tree = new_tree(max(1, min(node_limit, MEMORY // (11 * m + 32))), m)
+    found, child = new_assignment(m), new_assignment(m)
+    label, blocked = np.empty(m, np.int64), np.empty(m, np.bool_)
+    if not solve_assignment(cost, found.successor, found.predecessor, found.u, found.v):
         return np.inf, 0
-    bound = successor_cost(cost, successor)
-    node_bound[0] = bound
-    node_parent[0] = -1
-    node_successor[0] = successor
-    node_prices[0] = v
-    node_included[0] = False
+    bound = successor_cost(cost, found.successor)
+    store(tree, 0, -1, -1, -1, found, np.zeros(m, np.bool_))
+    if label_cycles(found.successor, label) == 1:
+        offer(tours, costs, found.successor, bound)
     made = 1
     heap = [(bound, 0)]
-    if label_cycles(successor, label) == 1:
-        offer(tours, costs, successor, bound)
-
-    child_successor = np.empty(m, np.int64)
-    child_predecessor = np.empty(m, np.int64)
-    blocked = np.empty(m, np.bool_)
     while len(heap) > 0:
         bound, node = heappop(heap)
         if bound >= costs[k - 1] - slack:
             return bound, made
-        successor[:] = node_successor[node]
-        v[:] = node_prices[node]
-        included = node_included[node].copy()
-        ancestor = node
-        while node_parent[ancestor] >= 0:
-            cost[node_arc[ancestor, 0], node_arc[ancestor, 1]] = np.inf
-            ancestor = node_parent[ancestor]
-        for i in range(m):
-            predecessor[successor[i]] = i
-            u[i] = cost[i, successor[i]] - v[successor[i]]
-            blocked[successor[i]] = included[i]
-
-        cycles = label_cycles(successor, label)
-        rows = branching_cycle(successor, included, label, cycles)
+        exclude_arcs(tree, node, cost, original, False)
+        load(tree, node, cost, found, blocked)
+        included = tree.included[node].copy()
+        cycles = label_cycles(found.successor, label)
+        rows = branching_cycle(found.successor, included, label, cycles)
         if 1 < cycles <= PATCHED_CYCLES or made == 1:
-            child_successor[:] = successor
-            if patch_cycles(cost, child_successor, label, cycles):
-                offer(tours, costs, child_successor, successor_cost(cost, child_successor))
-
+            child.successor[:] = found.successor
+            if patch_cycles(cost, child.successor, label, cycles):
+                offer(tours, costs, child.successor, successor_cost(cost, child.successor))
         for row in rows:
-            if made == node_limit:
+            if made == tree.parent.shape[0]:
                 return bound, made
-            column = successor[row]
+            column = found.successor[row]
             cost[row, column] = np.inf
-            child_successor[:] = successor
-            child_predecessor[:] = predecessor
-            child_predecessor[column] = -1
-            child_u = u.copy()
-            child_v = v.copy()
-            room = costs[k - 1] - slack - bound
-            rise = augment(cost, row, child_successor, child_predecessor, child_u, child_v, blocked, room)
-            if rise < room:
-                child_bound = max(bound, successor_cost(cost, child_successor))
-                node_bound[made] = child_bound
-                node_parent[made] = node
-                node_arc[made, 0] = row
-                node_arc[made, 1] = column
-                node_successor[made] = child_successor
-                node_prices[made] = child_v
-                node_included[made] = included
+            if without_arc(cost, row, found, blocked, costs[k - 1] - slack - bound, child):
+                child_bound = max(bound, successor_cost(cost, child.successor))
+                store(tree, made, node, row, column, child, included)
                 heappush(heap, (child_bound, made))
                 made += 1
-                if label_cycles(child_successor, label) == 1:
-                    offer(tours, costs, child_successor, child_bound)
+                if label_cycles(child.successor, label) == 1:
+                    offer(tours, costs, child.successor, child_bound)
             cost[row, column] = original[row, column]
             included[row] = True
             blocked[column] = True
-
-        ancestor = node
-        while node_parent[ancestor] >= 0:
-            row, column = node_arc[ancestor]
-            cost[row, column] = original[row, column]
-            ancestor = node_parent[ancestor]
+        exclude_arcs(tree, node, cost, original, True)
     return costs[k - 1], made

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from permparse.permutation.decoding.assignment import best_assignment
@@ -40,7 +41,7 @@ def decode(
     problem: JumpProblem,
     method: Method = "search",
     *,
-    log_u: Tensor | None = None,
+    log_u: Float[Tensor, "B N N"] | None = None,
     initial: Sequence[Sequence[int]] | None = None,
     nodes: int | None = None,
     kicks: int | None = None,
@@ -71,21 +72,8 @@ def decode(
 
     An example whose ``allowed`` excludes every order raises a ValueError that names it.
     """
-    if method not in get_args(Method):
-        raise ValueError(f"method: expected one of {', '.join(get_args(Method))}, got {method!r}")
-    if method == "hungarian" and log_u is None:
-        raise ValueError("log_u: method 'hungarian' rounds a solution; pass BregmanSolver().solve(problem).log_u")
-    if log_u is not None and tuple(log_u.shape) != tuple(problem.jump.shape):
-        raise ValueError(f"log_u: expected shape {list(problem.jump.shape)}, got {list(log_u.shape)}")
     found = instances(problem)
-    starts: list[list[Integers]] = [[] for _ in found]
-    given = [("initial", initial)]
-    if log_u is not None:
-        given.append(("log_u", round_permutation(log_u, problem.lengths, problem.allowed)))
-    for name, orders in given:
-        if orders is not None:
-            for place, order in zip(starts, checked_orders(orders, found, name), strict=True):
-                place.append(order)
+    starts = _starts(problem, found, _checked(problem, method, log_u), initial)
 
     def solve(job: tuple[Instance, list[Integers]]) -> Decoded:
         instance, orders = job
@@ -95,17 +83,38 @@ def decode(
             return instance.decoded(orders[-1], relaxed_bound(instance))
         if method == "exact":
             return solve_exactly(instance, orders, 100_000 if nodes is None else nodes, kicks, seed)
-        if method == "prove" and instance.position is not None:
-            raise ValueError(
-                f"example {instance.index}: method 'prove' takes neither position scores nor allowed, "
-                "got one of them; use 'search' or 'exact'"
-            )
-        result = search(instance, orders, 300 if nodes is None else nodes, kicks, seed)
-        if method == "search" or result.proven_optimal:
-            return result
-        return prove(instance, result, seconds, seed)
+        if method == "prove":
+            return search_and_prove(instance, orders, 300 if nodes is None else nodes, kicks, seconds, seed)
+        return search(instance, orders, 300 if nodes is None else nodes, kicks, seed)
 
     return in_parallel(solve, list(zip(found, starts, strict=True)), threads)
+
+
+def _checked(problem: JumpProblem, method: str, log_u: Tensor | None) -> Tensor | None:
+    """``log_u``, if it goes with the method and the problem."""
+    if method not in get_args(Method):
+        raise ValueError(f"method: expected one of {', '.join(get_args(Method))}, got {method!r}")
+    if method == "hungarian" and log_u is None:
+        raise ValueError("log_u: method 'hungarian' rounds a solution; pass BregmanSolver().solve(problem).log_u")
+    if log_u is not None and tuple(log_u.shape) != tuple(problem.jump.shape):
+        raise ValueError(f"log_u: expected shape {list(problem.jump.shape)}, got {list(log_u.shape)}")
+    return log_u
+
+
+def _starts(
+    problem: JumpProblem,
+    found: Sequence[Instance],
+    log_u: Tensor | None,
+    initial: Sequence[Sequence[int]] | None,
+) -> list[list[Integers]]:
+    """For every example the orders to start from: the given one, then the rounded solution."""
+    starts: list[list[Integers]] = [[] for _ in found]
+    rounded = None if log_u is None else round_permutation(log_u, problem.lengths, problem.allowed)
+    for name, orders in (("initial", initial), ("log_u", rounded)):
+        if orders is not None:
+            for place, order in zip(starts, checked_orders(orders, found, name), strict=True):
+                place.append(order)
+    return starts
 
 
 def in_parallel(solve: Callable[[Item], Result], jobs: Sequence[Item], threads: int | None) -> list[Result]:
@@ -154,6 +163,19 @@ def solve_small(instance: Instance) -> Decoded:
     return Decoded(result.order, result.score, result.score, True)
 
 
+def search_and_prove(
+    instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seconds: float, seed: int
+) -> Decoded:
+    """As `search`, and CP-SAT where that proves nothing."""
+    if instance.position is not None:
+        raise ValueError(
+            f"example {instance.index}: method 'prove' takes neither position scores nor allowed, "
+            "got one of them; use 'search' or 'exact'"
+        )
+    result = search(instance, starts, nodes, kicks, seed)
+    return result if result.proven_optimal else prove(instance, result, seconds, seed)
+
+
 def prove(instance: Instance, known: Decoded, seconds: float, seed: int) -> Decoded:
     """Improve a result, or its bound, by CP-SAT."""
     order, bound, precision = prove_path(instance.cost, np.array(known.order, dtype=np.int64), seconds, seed)
@@ -161,8 +183,8 @@ def prove(instance: Instance, known: Decoded, seconds: float, seed: int) -> Deco
     if order is not None:
         other = instance.decoded(order, -np.inf)
         best = other if other.score > known.score else known
-    upper = max(min(-bound, known.bound), best.score)
-    return Decoded(best.order, best.score, upper, upper - best.score <= precision + instance.slack)
+    upper = float(max(min(-bound, known.bound), best.score))
+    return Decoded(best.order, best.score, upper, bool(upper - best.score <= precision + instance.slack))
 
 
 def relaxed_bound(instance: Instance) -> float:

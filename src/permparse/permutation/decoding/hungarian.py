@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from permparse.permutation.decoding.assignment import best_assignment
 
 
-def round_permutation(log_u: Tensor, lengths: Tensor | None = None, allowed: Tensor | None = None) -> list[list[int]]:
+def round_permutation(
+    log_u: Float[Tensor, "B N N"],
+    lengths: Int[Tensor, " B"] | None = None,
+    allowed: Bool[Tensor, "B N N"] | None = None,
+) -> list[list[int]]:
     """For every example, the order that maximises ``Σ_j log_u[order[j], j]``.
 
     Cells of -inf are used only if there is no other way, cells that are not ``allowed`` never. O(n³).

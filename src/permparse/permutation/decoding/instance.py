@@ -53,8 +53,8 @@ class Instance:
     def decoded(self, order: Integers, bound: float) -> Decoded:
         """The result for an order, given a lower bound on the cost of every order."""
         score = -float(order_cost(self.cost, self.position_or_zero, order))
-        proven = -bound <= score + self.slack
-        return Decoded(order.tolist(), score, score if proven else -bound, proven)
+        proven = bool(-bound <= score + self.slack)
+        return Decoded(order.tolist(), score, score if proven else -float(bound), proven)
 
 
 def instances(problem: JumpProblem) -> list[Instance]:

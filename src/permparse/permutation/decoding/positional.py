@@ -13,7 +13,7 @@ from permparse.permutation.decoding.assignment import best_assignment
 from permparse.permutation.decoding.local_search import exchange_segments, next_random, random_state, reverse
 
 WORK = 40_000_000
-"""Elementary steps, very roughly, that the bound (n³ a round) and the kicks (200 n² each) may take."""
+"""Elementary steps, very roughly, that the bound (n³ per round) and the kicks (200 n² each) may take."""
 PRICE_ROUNDS = 150
 LONGEST_MOVED = 3
 """Longest segment that is moved elsewhere."""
@@ -165,7 +165,7 @@ def cheapest_walk(cost, position, price, walk):
 def priced_bound(cost, position, order, slack):
     """A lower bound on the cost of every order, by subgradient steps on the prices of visits.
 
-    ``order`` is the best one known and is replaced when the walks meet a better one. O(n³) a round.
+    ``order`` is the best one known and is replaced when the walks meet a better one. O(n³) per round.
     """
     n = order.shape[0]
     price = np.zeros(n)

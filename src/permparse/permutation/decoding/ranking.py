@@ -93,7 +93,7 @@ def _rank_by_branching(instance: Instance, best: Decoded, k: int, nodes: int) ->
 
 @njit(cache=True, nogil=True)
 def offer_nearby(cost, position, orders, costs):
-    """Improve a list of the k cheapest orders by the neighbours of those on it; O(k n³) a round."""
+    """Improve a list of the k cheapest orders by the neighbours of those on it; O(k n³) per round."""
     n = orders.shape[1]
     for _ in range(ROUNDS_NEARBY):
         seeds = orders.copy()
