@@ -1,4 +1,4 @@
-"""The command line: `permparse train | evaluate | parse | data | tasks | reproduce | bench | demo`.
+"""The command line: `permparse train | evaluate | parse | data | notation | tasks | reproduce | bench | demo`.
 
 Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
 """
@@ -15,7 +15,7 @@ import typer
 from permparse import __version__
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.cli import bench, data, demo, evaluate, parse, reproduce, train
+from permparse.cli import bench, data, demo, evaluate, notation, parse, reproduce, train
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
@@ -48,6 +48,8 @@ def _root(
 
       permparse demo                             see it work, in about two minutes, without any download
 
+      permparse train my.tsv                     train on your own file: input<TAB>output
+
       permparse train doubling                   train on a task
 
       permparse evaluate runs/doubling           accuracy by length
@@ -60,6 +62,7 @@ app.command("train")(train.command)
 app.command("evaluate")(evaluate.command)
 app.command("parse")(parse.command)
 app.command("data")(data.command)
+app.command("notation")(notation.command)
 app.command("tasks")(data.tasks_command)
 app.command("reproduce")(reproduce.command)
 app.command("bench")(bench.command)

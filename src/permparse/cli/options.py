@@ -30,3 +30,9 @@ def as_overrides(pairs: list[str] | None, data: Path | None) -> list[str]:
     """--option and --data as changes of a recipe."""
     overrides = [f"data.options.{pair}" for pair in pairs or [] if read_options([pair])]
     return overrides if data is None else [*overrides, f"data.folder={str(data.absolute())!r}"]
+
+
+def is_own_file(name: str) -> bool:
+    """Whether a user names a file of examples and not a recipe."""
+    path = Path(name)
+    return path.suffix.lower() in (".tsv", ".txt", ".tab") or (path.is_file() and path.suffix.lower() != ".toml")

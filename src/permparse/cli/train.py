@@ -12,15 +12,19 @@ from rich.table import Table
 
 from permparse.base.console import note, out
 from permparse.base.errors import UserError
-from permparse.cli.options import DataFolder, TaskOptions, as_overrides
+from permparse.cli.options import DataFolder, TaskOptions, as_overrides, is_own_file
 
 
 def command(
     recipe: Annotated[
-        str | None, typer.Argument(help="Name of a recipe (see `permparse tasks`) or path of a .toml file.")
+        str | None,
+        typer.Argument(
+            help="Your .tsv file, the name of a recipe (see `permparse tasks`), or the path of a .toml file."
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the run; runs/RECIPE if not given.")
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the run; runs/NAME of the recipe or file if not given."),
     ] = None,
     data: DataFolder = None,
     option: TaskOptions = None,
@@ -43,11 +47,13 @@ def command(
 
     [bold]Examples[/]
 
+      permparse train my.tsv                     your own file: input<TAB>output, one example per line
+
       permparse train doubling
 
       permparse train cogs --data DATA --seed 1 --output runs/cogs-1
 
-      permparse train tsv --option train=train.tsv --option dev=dev.tsv
+      permparse train train.tsv --option dev=dev.tsv
 
       permparse train cogs --set scorer.training.lr=5e-4 --set tagger.encoder.kind=bilstm
 
@@ -63,6 +69,7 @@ def command(
     from permparse.parsers.recipe import load_recipe
     from permparse.training.run import RUN_FILE, saved_recipe, train
 
+    own_file = recipe if recipe is not None and is_own_file(recipe) else None
     overrides = [*(set_ or []), *as_overrides(option, data)]
     overrides += [f"{key}={value}" for key, value in (("seed", seed), ("device", device)) if value is not None]
     if resume:
@@ -71,6 +78,8 @@ def command(
         chosen = saved_recipe(folder)
     elif recipe is None:
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
+    elif own_file is not None:
+        chosen = load_recipe("tsv", [f"data.options.train={str(Path(own_file).absolute())!r}", *overrides])
     else:
         chosen = load_recipe(recipe, overrides)
     try:

@@ -20,7 +20,7 @@ from permparse.base.errors import UserError, nearest
 from permparse.base.settings import as_toml
 from permparse.base.storage import is_saved, load_folder, save_folder
 from permparse.parsers.parse import Parse
-from permparse.parsers.recipe import Recipe, read_recipe
+from permparse.parsers.recipe import Recipe, Round, read_recipe
 from permparse.parsers.registry import parser_class
 from permparse.parsers.stage import Stage
 from permparse.tasks import Task, get_task
@@ -88,6 +88,20 @@ class Parser(ABC):
         """The inverse of `files`; a UserError that begins with ``where`` if they are no such files."""
 
     # What it may say
+
+    @classmethod
+    def proposals(cls, task: Task, examples: Sequence[Example]) -> Sequence[Round]:
+        """Settings that may suit the training examples, in rounds of alternatives: what `adapt` chooses from."""
+        return ()
+
+    @classmethod
+    def for_trial(cls, recipe: Recipe, examples: int) -> Recipe:
+        """The recipe with a training that is long enough to tell alternatives apart, and no longer."""
+        return recipe
+
+    def warnings(self, splits: Splits) -> list[str]:
+        """What a user should know before minutes are lost: outputs out of reach, contradictions, lengths."""
+        return []
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
         """Give the networks of these stages, which have not begun to train, the vectors or weights that their settings

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -62,11 +62,11 @@ class Data(Section):
     the place of any other."""
     min_count: int = Field(default=1, ge=1)
     """Words seen less often than this in training share the class of rare words."""
-    notation: Literal["task", "raw", "signs", "wordless", "full", "bold"] = "task"
+    notation: str = Field(default="task", pattern=r"^(task|raw|signs|wordless|full|bold|.*\.json)$")
     """How outputs are written as target tokens: as the task writes them; raw, cut into tokens and nothing dropped; or
-    in a notation learned from the training pairs that drops signs and bound variables the other tokens imply, also
-    words that no word of the input says (wordless), also words that their neighbours imply (full), also at the price of
-    exceptions (bold)."""
+    in a notation learned from the training pairs that drops signs and bound variables the other tokens imply (signs),
+    also words that no word of the input says (wordless), also words that their neighbours imply (full), also at the
+    price of exceptions (bold); or by the rules in a .json file that `permparse notation` wrote."""
     lexicon: Literal["induced", "copy", "none"] = "induced"
     """How words map to output tokens: learned from the training pairs with copying as fallback, copying only, or not at
     all."""
@@ -88,6 +88,9 @@ class Recipe(Section):
     """Every random choice follows from it."""
     device: str = "cpu"
     """Where training and parsing run, as torch names it: cpu, cuda, cuda:1, mps."""
+    adapt: bool = False
+    """Choose for the training data what the recipe leaves open, by its figures and by short trials; the recipe saved
+    with the run says what was chosen."""
     tensorboard: bool = False
     """Write TensorBoard curves beside the JSON log."""
     data: Data = Data()
@@ -109,6 +112,10 @@ class Recipe(Section):
     def stage_training(self, stage: str) -> Training:
         """The training settings of a stage."""
         raise NotImplementedError(f"{type(self).__name__} has no stage {stage!r}")
+
+
+Round = Callable[[Any], Mapping[str, Any]]
+"""From a recipe to alternatives of it, by a label each: one round of the trials of `adapt`."""
 
 
 def read_recipe(text: str, where: str, overrides: Iterable[str] = (), trained: bool = False) -> Recipe:

@@ -23,7 +23,7 @@ COPIED = 0.5
 """Share of its sentences whose outputs hold a word's token as often as the sentence holds the word, from which on the
 word is copyable."""
 FOLDED, FOLDED_SHARE = 10, 0.1
-"""Types, at least so many and of so many copied ones, that are copied in another case, from which on case is ignored."""
+"""Types copied in another case, at least so many and of so many copied ones, from which on case is ignored."""
 UBIQUITOUS = 0.8
 """A token in more than this share of the outputs is structure, not the meaning of a word."""
 

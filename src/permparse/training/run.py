@@ -21,6 +21,7 @@ from permparse.parsers.recipe import Recipe, load_recipe, read_recipe
 from permparse.parsers.registry import parser_class
 from permparse.tasks import Task, get_task
 from permparse.text import Example
+from permparse.training.adapt import Trial, adapted
 from permparse.training.log import RunLog
 from permparse.training.loop import Position, Trainer
 from permparse.training.progress import Progress
@@ -78,7 +79,8 @@ def train(
         take_over(take_stage[1], take_stage[0], folder, recipe)
     fix_threads()
     progress = Progress(quiet)
-    run = _Run(recipe, task or get_task(recipe.task, **recipe.data.options), folder, progress, quiet)
+    task = task or get_task(recipe.task, **recipe.data.options)
+    run = _Run(_adapted(recipe, task, quiet), task, folder, progress, quiet)
     try:
         return run.all_stages()
     finally:
@@ -99,8 +101,7 @@ class _Run:
 
     def __init__(self, recipe: Recipe, task: Task, folder: Path, progress: Progress, quiet: bool) -> None:
         self.recipe, self.task, self.folder, self.progress, self.quiet = recipe, task, folder, progress, quiet
-        everything = load_split(task, "train", recipe)
-        examples = [everything[i] for i in spread(len(everything), recipe.data.train_examples)]
+        examples = training_examples(task, recipe)
         self.dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
         self.fingerprint = _fingerprint(examples, self.dev)
         self.parser = parser_class(recipe.parser).build(recipe, task, examples)
@@ -117,6 +118,9 @@ class _Run:
         for line in lines:
             self.tell("{line}", line=line)
             self.log.write("initialised", line=line)
+        for line in self.parser.warnings(self.splits):
+            self.tell("[yellow]note[/] {line}", line=line)
+            self.log.write("warning", line=line)
 
     def tell(self, message: str, **values: object) -> None:
         if not self.quiet:
@@ -150,6 +154,24 @@ class _Run:
         self.log.write("finished", seconds=round(sum(p.seconds for p in positions.values()), 1))
         seconds = " + ".join(f"{p.seconds:.0f}" for p in positions.values()) or "0"
         self.tell("parser saved in [bold]{folder}[/] ({seconds} s of training)", folder=self.folder, seconds=seconds)
+
+
+def training_examples(task: Task, recipe: Recipe) -> list[Example]:
+    """The training examples that the recipe asks for."""
+    everything = load_split(task, "train", recipe)
+    return [everything[i] for i in spread(len(everything), recipe.data.train_examples)]
+
+
+def _adapted(recipe: Recipe, task: Task, quiet: bool) -> Recipe:
+    """The recipe with what it leaves open chosen by trials, each round of which is told in one line."""
+
+    def tell(trials: list[Trial]) -> None:
+        if not quiet:
+            best = max(trials, key=lambda trial: trial.score)
+            tried = ", ".join(f"{trial.label} {trial.score:.3f}" for trial in trials)
+            note("[dim]tried[/] {tried} [dim]→[/] {best}", tried=tried, best=best.label)
+
+    return adapted(recipe, task, training_examples(task, recipe), tell) if recipe.adapt else recipe
 
 
 def load_split(task: Task, split: str, recipe: Recipe) -> list[Example]:

@@ -9,10 +9,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from permparse.base.errors import UserError
 from permparse.multiset import CanonicalMultiset, canonical_multiset
 from permparse.nn import InputSizes, Sentence
 from permparse.nn.batches import Copies as NumberedCopies
@@ -31,6 +33,7 @@ from permparse.text import (
     Writing,
     copies_ignore_case,
 )
+from permparse.text.writing import LEVELS
 
 WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
 END = "<end>"
@@ -77,8 +80,7 @@ class Codec:
         """Learn notation, vocabularies and lexicon from training examples."""
         writing, variables = None, task.variables
         if data.notation != "task":
-            pairs = [(example.source, example.output) for example in examples]
-            writing = Writing.learn(data.notation, task, task.raw_outputs, pairs)
+            writing = _writing(data.notation, task, examples)
             examples = [replace(example, target=tuple(writing.shorten(example.output))) for example in examples]
             variables = variables or writing.first_position is not None
         fold = task.case_insensitive or (task.raw_outputs and copies_ignore_case(examples))
@@ -217,6 +219,19 @@ class Codec:
             bool(state["share_names"]),
             Writing.from_json(state["writing"], task) if state.get("writing") else None,
         )
+
+
+def _writing(notation: str, task: Task, examples: Sequence[Example]) -> Writing:
+    """The notation of a level, learned, or that of a file."""
+    if notation in LEVELS:
+        pairs = [(example.source, example.output) for example in examples]
+        return Writing.learn(notation, task, task.raw_outputs, pairs)
+    try:
+        return Writing.from_json(json.loads(Path(notation).read_text(encoding="utf-8")), task)
+    except OSError as error:
+        raise UserError(f"{notation}: cannot be read as a notation ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{notation}: not a notation that `permparse notation` wrote ({error})") from error
 
 
 def _shape(word: str, seen_in_lower_case: frozenset[str]) -> Shape:

@@ -14,7 +14,7 @@ from permparse.base.storage import load_weights, pack, unpack
 from permparse.nn import JumpScorer, MultisetTagger
 from permparse.parsers.base import Parser, Splits
 from permparse.parsers.legacy import modern_weight
-from permparse.parsers.multiset_permutation import confidence
+from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration
 from permparse.parsers.multiset_permutation.networks import build_networks, count_words, give_vectors
@@ -31,8 +31,9 @@ from permparse.parsers.multiset_permutation.stages import (
     tag_data,
 )
 from permparse.parsers.multiset_permutation.tag import same_multiset, tag
+from permparse.parsers.multiset_permutation.warnings import warnings_about
 from permparse.parsers.parse import Alternative, Parse
-from permparse.parsers.recipe import Recipe
+from permparse.parsers.recipe import Recipe, Round
 from permparse.parsers.stage import Stage
 from permparse.permutation.decoding import decode
 from permparse.tasks import Task
@@ -74,6 +75,18 @@ class MultisetPermutationParser(Parser):
         for network in (tagger, scorer):
             count_words(network.encoder, codec, examples)
         return cls(recipe, codec, tagger, scorer)
+
+    @classmethod
+    def proposals(cls, task: Task, examples: Sequence[Example]) -> Sequence[Round]:
+        return proposals.rounds(examples)
+
+    @classmethod
+    def for_trial(cls, recipe: Recipe, examples: int) -> Recipe:
+        assert isinstance(recipe, MultisetPermutationRecipe)
+        return proposals.for_trial(recipe, examples)
+
+    def warnings(self, splits: Splits) -> list[str]:
+        return warnings_about(self.codec, self.recipe.tagger.max_count, splits)
 
     @property
     def networks(self) -> dict[str, nn.Module]:
