@@ -27,10 +27,11 @@ class StepResult:
 @dataclass(frozen=True)
 class Scores:
     """The outcome of an evaluation during training: ``main`` (higher is better) selects the epoch, ``named`` is
-    logged."""
+    logged, ``smooth`` tells alternatives apart before ``main`` can (``main`` itself if None)."""
 
     main: float
     named: dict[str, float]
+    smooth: float | None = None
 
 
 class ParameterGroup(NamedTuple):

@@ -16,7 +16,7 @@ from permparse.parsers.base import Parser, Splits
 from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
-from permparse.parsers.multiset_permutation.confidence import Calibration
+from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
 from permparse.parsers.multiset_permutation.networks import build_networks, count_words, give_vectors
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
@@ -37,7 +37,7 @@ from permparse.parsers.recipe import Recipe, Round
 from permparse.parsers.stage import Stage
 from permparse.permutation.decoding import decode
 from permparse.tasks import Task
-from permparse.text import Example
+from permparse.text import UNKNOWN, Example
 
 CHUNK = 2000
 """Sentences that are in memory at a time."""
@@ -130,12 +130,20 @@ class MultisetPermutationParser(Parser):
         return parses
 
     def calibrate(self, examples: Sequence[Example]) -> None:
-        """Fit the confidence on held-out examples, by the task's main metric."""
+        """Fit the confidence on held-out examples, by the task's main metric, and on corrupted sentences."""
         is_right = next(iter(self.task.metrics.values()))
-        candidates = self.reranker.best(self.reranker.tag([self.codec.encode(e.source) for e in examples]))
-        outputs = [self.codec.output(self._surface(candidate)) for candidate in candidates]
-        right = [is_right(output, e.output) for output, e in zip(outputs, examples, strict=True)]
-        self.calibration = confidence.fit([_evidence(candidate) for candidate in candidates], right)
+        found = self._best([example.source for example in examples])
+        right = [
+            is_right(self.codec.output(self._surface(candidate)), example.output)
+            for candidate, example in zip(found, examples, strict=True)
+        ]
+        held_out = [self._evidence(candidate) for candidate in found]
+        nonsense = self._best(confidence.corrupted([example.source for example in examples], self.recipe.seed))
+        wrong = confidence.doubtful([self._evidence(candidate) for candidate in nonsense], held_out)
+        self.calibration = confidence.fit([*held_out, *wrong], [*right, *[False] * len(wrong)])
+
+    def _best(self, sources: Sequence[Sequence[str]]) -> list[Candidate]:
+        return self.reranker.best(self.reranker.tag([self.codec.encode(source) for source in sources]))
 
     def compared(self, tokens: Sequence[str]) -> list[str]:
         return self.codec.canonical(tokens)
@@ -196,7 +204,7 @@ class MultisetPermutationParser(Parser):
             self.codec.output(tokens),
             tuple(tokens),
             candidate.score(weight) + candidate.ordered.log_prob,
-            self.calibration.confidence(*_evidence(candidate)),
+            self.calibration.confidence(self._evidence(candidate)),
         )
 
     def _surface(self, candidate: Candidate) -> list[str]:
@@ -204,6 +212,18 @@ class MultisetPermutationParser(Parser):
         where, tokens = candidate.tagged.multiset.source_index.tolist(), candidate.tagged.tokens
         order = candidate.ordered.order
         return self.codec.surface([tokens[i] for i in order], [where[i] for i in order], candidate.sentence)
+
+    def _evidence(self, candidate: Candidate) -> Evidence:
+        """What the confidence in an output depends on."""
+        unknown = candidate.sentence.ids == self.codec.words.id(UNKNOWN)
+        return Evidence(
+            candidate.tagged.log_prob,
+            candidate.ordered.log_prob,
+            candidate.ordered.weakest,
+            candidate.surprise,
+            float(unknown.mean()) if len(unknown) else 0.0,
+            float(not candidate.ordered.proven_optimal),
+        )
 
     def _parse(self, text: str, candidate: Candidate, alternatives: tuple[Alternative, ...]) -> Parse:
         tagged, ordered = candidate.tagged, candidate.ordered
@@ -219,7 +239,7 @@ class MultisetPermutationParser(Parser):
             words=words,
             tokens=tuple(tokens),
             log_prob=tagged.log_prob,
-            confidence=self.calibration.confidence(*_evidence(candidate)),
+            confidence=self.calibration.confidence(self._evidence(candidate)),
             multisets=tuple(tuple(m) for m in multisets),
             order=tuple(ordered.order),
             source_index=tuple(where[i] for i in ordered.order),
@@ -230,8 +250,3 @@ class MultisetPermutationParser(Parser):
             surprise=candidate.surprise,
             alternatives=alternatives,
         )
-
-
-def _evidence(candidate: Candidate) -> tuple[float, float, float, float]:
-    """What the confidence in an output depends on."""
-    return candidate.tagged.log_prob, candidate.ordered.log_prob, candidate.ordered.weakest, candidate.surprise

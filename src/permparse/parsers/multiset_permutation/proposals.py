@@ -11,7 +11,6 @@ from permparse.base.settings import Table, merged
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
 from permparse.parsers.recipe import Round
 from permparse.text import Example
-from permparse.text.writing import LEVELS
 
 TAG_STEPS, ORDER_STEPS, TRIAL_STEPS = 4000, 1500, 600
 """Steps of training that suit data of any size: small data is seen often, large data a few times."""
@@ -21,6 +20,9 @@ EVALUATIONS = 10
 LARGE = 10_000
 """From so many examples on, batches are larger and dropout is lower."""
 MOST_COPIES = 4
+NOTATIONS = ("full", "bold", "raw")
+HINTS = ("value", "ibm1")
+ENCODERS = ("bilstm", "geometric")
 
 Changes = dict[str, Any]
 
@@ -35,11 +37,6 @@ def rounds(examples: Sequence[Example]) -> list[Round]:
             f"encoder {kind}": changed(recipe, {"tagger": {"encoder": {"kind": kind}}}) for kind in ENCODERS
         },
     ]
-
-
-NOTATIONS = tuple(name for name in LEVELS if name != "signs")
-HINTS = ("ibm1", "value")
-ENCODERS = ("bilstm", "geometric")
 
 
 def from_figures(examples: Sequence[Example]) -> Changes:

@@ -145,7 +145,7 @@ class TagStage(Stage):
         log_probs = gold_log_probs(self._codec, self._tagger, self._validation)
         log_prob = float(log_probs.mean()) if len(log_probs) else 0.0
         # Where Freq cannot tell, because nothing or everything is right, the likelihood of the gold multisets does.
-        return Scores(freq + TIE * log_prob, {"Freq": freq, "log P": log_prob})
+        return Scores(freq + TIE * log_prob, {"Freq": freq, "log P": log_prob}, smooth=log_prob)
 
 
 @dataclass(frozen=True)
