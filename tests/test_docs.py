@@ -259,8 +259,8 @@ def test_own_data_works_from_file_to_parser(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "200")
     exec(next(_python(page))[1], {})
     shown = [shlex.split(line)[1:] for line in _shell_lines(page) if line.startswith("permparse ")]
-    assert {command[0] for command in shown} == {"data", "train", "evaluate", "parse"}
-    small = [part for setting in TINY for part in ("--set", setting)]
+    assert {command[0] for command in shown} == {"train", "evaluate", "notation", "parse"}
+    small = [part for setting in [*TINY, "adapt=false", "data.notation=full"] for part in ("--set", setting)]
     for command in shown:
         assert run([*command, "--quiet", *small] if command[0] == "train" else command) == 0
 

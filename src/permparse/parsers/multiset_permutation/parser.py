@@ -77,8 +77,9 @@ class MultisetPermutationParser(Parser):
         return cls(recipe, codec, tagger, scorer)
 
     @classmethod
-    def proposals(cls, task: Task, examples: Sequence[Example]) -> Sequence[Round]:
-        return proposals.rounds(examples)
+    def proposals(cls, recipe: Recipe, examples: Sequence[Example]) -> Sequence[Round]:
+        assert isinstance(recipe, MultisetPermutationRecipe)
+        return proposals.rounds(recipe, examples)
 
     @classmethod
     def for_trial(cls, recipe: Recipe, examples: int) -> Recipe:

@@ -1,11 +1,13 @@
-"""What settings may suit a data set: some follow from its figures, others are for short trials to decide."""
+"""What settings may suit a data set: some follow from its figures, others are for short trials to decide.
+
+Whatever a user has set stays as it is.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from permparse.base.settings import Table, merged
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
@@ -24,36 +26,46 @@ NOTATIONS = ("full", "bold", "raw")
 HINTS = ("value", "ibm1")
 ENCODERS = ("bilstm", "geometric")
 
-Changes = dict[str, Any]
 
-
-def rounds(examples: Sequence[Example]) -> list[Round]:
+def rounds(recipe: MultisetPermutationRecipe, examples: Sequence[Example]) -> list[Round]:
     """Figures of the data first; then trials of the notation, of the hints, and of the tagger's encoder."""
+    given = recipe.model_dump(exclude_unset=True)
+
+    def trials(names: Iterable[str], change: Callable[[str], Table]) -> Round:
+        def alternatives(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
+            every = {name: changed(chosen, merged(change(name), given)) for name in names}
+            first = next(iter(every))
+            # What a user has set leaves nothing to try.
+            return {first: every[first]} | {name: one for name, one in every.items() if one != every[first]}
+
+        return alternatives
+
     return [
-        lambda recipe: {"figures": changed(recipe, from_figures(examples))},
-        lambda recipe: {f"notation {name}": changed(recipe, {"data": {"notation": name}}) for name in NOTATIONS},
-        lambda recipe: {f"hints {kind}": changed(recipe, {"tagger": {"hints": {"kind": kind}}}) for kind in HINTS},
-        lambda recipe: {
-            f"encoder {kind}": changed(recipe, {"tagger": {"encoder": {"kind": kind}}}) for kind in ENCODERS
-        },
+        trials(["figures"], lambda _: from_figures(examples)),
+        trials(NOTATIONS, lambda name: {"data": {"notation": name}}),
+        trials(HINTS, lambda kind: {"tagger": {"hints": {"kind": kind}}}),
+        trials(ENCODERS, lambda kind: {"tagger": {"encoder": {"kind": kind}}}),
     ]
 
 
-def from_figures(examples: Sequence[Example]) -> Changes:
+def from_figures(examples: Sequence[Example]) -> Table:
     """Settings that follow from how many examples there are, and how often a token recurs in an output."""
     large = len(examples) >= LARGE
-    batch = 64 if large else 32
     dropout, ff_dropout = (0.1, 0.1) if large else (0.25, 0.4)
     copies = max(max(Counter(example.output.split()).values(), default=1) for example in examples)
     return {
         "tagger": {
             "max_count": min(MOST_COPIES, max(2, copies)),
             "ff_dropout": ff_dropout,
-            "encoder": {"dropout": dropout},
-            "hints": {"epochs": MOST_EPOCHS},
-            "training": _training(TAG_STEPS, batch, len(examples)),
+            "encoder": {"kind": ENCODERS[0], "dropout": dropout, "rare_dropout": 1.0},
+            "hints": {"weight": 0.7, "epochs": MOST_EPOCHS},
+            "training": {"lr": 2e-3, **_training(TAG_STEPS, 64 if large else 32, len(examples))},
         },
-        "scorer": {"training": _training(ORDER_STEPS, 32, len(examples))},
+        "scorer": {
+            "ff_dropout": 0.2,
+            "encoder": {"dropout": 0.2},
+            "training": _training(ORDER_STEPS, 32, len(examples)),
+        },
     }
 
 
@@ -63,12 +75,12 @@ def for_trial(recipe: MultisetPermutationRecipe, examples: int) -> MultisetPermu
     return changed(recipe, {"tagger": {"training": training | {"evaluate_every": training["epochs"]}}})
 
 
+def changed(recipe: MultisetPermutationRecipe, changes: Table) -> MultisetPermutationRecipe:
+    """The recipe with some settings changed."""
+    return type(recipe).model_validate(merged(recipe.model_dump(exclude_none=True), changes))
+
+
 def _training(steps: int, batch: int, examples: int) -> dict[str, int]:
     """Epochs for so many steps, and how often to evaluate."""
     epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(steps * batch / max(1, examples))))
     return {"epochs": epochs, "batch": batch, "evaluate_every": max(1, epochs // EVALUATIONS)}
-
-
-def changed(recipe: MultisetPermutationRecipe, changes: Table) -> MultisetPermutationRecipe:
-    """The recipe with some settings changed."""
-    return type(recipe).model_validate(merged(recipe.model_dump(exclude_none=True), changes))
