@@ -26,6 +26,9 @@ def command(
     file: Annotated[
         Path | None, typer.Option("--file", help="Evaluate on a tab-separated file instead of a split.")
     ] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", help="Use the metrics and groups of another task, such as atis-length.")
+    ] = None,
     data: DataFolder = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
     decoder: Annotated[
@@ -64,15 +67,19 @@ def command(
       permparse evaluate runs/cogs --split gen --decoder hungarian
 
       permparse evaluate runs/mine --file new.tsv --json
+
+      permparse evaluate runs/atis --file test.tsv --metrics atis-length
     """
     from permparse.parsers import Parser
+    from permparse.tasks import get_task
 
     if file is not None and split is not None:
         raise UserError("--file takes the place of a split; leave out --split")
     parser = Parser.load(model, decoder=decoder, candidates=candidates)
     split = split or parser.task.available_splits(data)[-1]
     examples = _examples(parser, split, file, data, limit)
-    evaluation, shown = _evaluate(parser, examples, file.stem if file else split, errors)
+    task = get_task(metrics) if metrics else parser.task
+    evaluation, shown = _evaluate(parser, task, examples, file.stem if file else split, errors)
     # Printed before it is saved: a folder that cannot be written to must not cost the figures.
     if json:
         content = asdict(evaluation) | ({"errors": [_error_as_json(error) for error in shown]} if errors else {})
@@ -97,7 +104,9 @@ def _examples(parser: Parser, split: str, file: Path | None, data: Path | None, 
     return [examples[i] for i in spread(len(examples), limit)]
 
 
-def _evaluate(parser: Parser, examples: list[Example], split: str, errors: int) -> tuple[Evaluation, list[ShownError]]:
+def _evaluate(
+    parser: Parser, task: Task, examples: list[Example], split: str, errors: int
+) -> tuple[Evaluation, list[ShownError]]:
     """The scores and, if asked for, the kinds of errors and some of them to show."""
     from permparse.evaluation.differences import count_kinds, difference, spread_over_groups
     from permparse.evaluation.scores import evaluate
@@ -108,13 +117,14 @@ def _evaluate(parser: Parser, examples: list[Example], split: str, errors: int) 
             examples,
             split,
             progress=lambda done: status.update(f"parsed {done:,} of {len(examples):,} sentences"),
+            task=task,
         )
         if not errors:
             return evaluation, []
         wrong = [o for o in outcomes if not o.seq]
         status.update(f"explaining {len(wrong):,} errors")
         kinds = [parser.error_kind(o.example, o.parse) for o in wrong]
-    groups = [parser.task.groups(o.example) for o in wrong]
+    groups = [task.groups(o.example) for o in wrong]
     evaluation = replace(evaluation, error_kinds=count_kinds(evaluation, groups, kinds, parser.error_kinds))
     shown = [
         ShownError(wrong[e], kinds[e], groups[e], difference(parser.task, wrong[e]))

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from permparse.base.provenance import Provenance, peak_memory_mb
 from permparse.parsers import Parse, Parser
+from permparse.tasks import Task
 from permparse.text import Example
 
 
@@ -72,10 +73,9 @@ class Evaluation(Provenance):
 
 
 def outcomes_of(
-    parser: Parser, examples: Sequence[Example], progress: Callable[[int], None] | None = None
+    parser: Parser, task: Task, examples: Sequence[Example], progress: Callable[[int], None] | None = None
 ) -> list[Outcome]:
-    """Parse every example and compare with gold."""
-    task = parser.task
+    """Parse every example and compare with gold, by the metrics of the task."""
     parses = parser.parse_words(
         [example.source for example in examples],
         sentences=[example.sentence for example in examples],
@@ -90,13 +90,18 @@ def outcomes_of(
 
 
 def evaluate(
-    parser: Parser, examples: Sequence[Example], split: str, progress: Callable[[int], None] | None = None
+    parser: Parser,
+    examples: Sequence[Example],
+    split: str,
+    progress: Callable[[int], None] | None = None,
+    task: Task | None = None,
 ) -> tuple[Evaluation, list[Outcome]]:
-    """Evaluate a split and sum up, timing the parsing."""
+    """Evaluate a split and sum up, timing the parsing. The metrics and groups are those of the parser's task, or of
+    another one."""
+    task = task or parser.task
     started = time.perf_counter()
-    outcomes = outcomes_of(parser, examples, progress)
+    outcomes = outcomes_of(parser, task, examples, progress)
     seconds = time.perf_counter() - started
-    task = parser.task
     grouped: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
     for outcome in outcomes:
         for name, value in task.groups(outcome.example).items():

@@ -90,7 +90,7 @@ class Parser(ABC):
     # What it may say
 
     @classmethod
-    def proposals(cls, recipe: Recipe, examples: Sequence[Example]) -> Sequence[Round]:
+    def proposals(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Sequence[Round]:
         """Settings that may suit the training examples, in rounds of alternatives: what `adapt` chooses from."""
         return ()
 

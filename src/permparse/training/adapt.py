@@ -47,7 +47,7 @@ def adapted(
     kind = parser_class(recipe.parser)
     train, longest = _by_length(examples)
     scores: dict[str, float] = {}
-    for proposals in kind.proposals(recipe, examples):
+    for proposals in kind.proposals(recipe, task, examples):
         alternatives = proposals(recipe)
         best = next(iter(alternatives))
         if len(alternatives) > 1 and len(examples) >= FEWEST:

@@ -77,9 +77,9 @@ class MultisetPermutationParser(Parser):
         return cls(recipe, codec, tagger, scorer)
 
     @classmethod
-    def proposals(cls, recipe: Recipe, examples: Sequence[Example]) -> Sequence[Round]:
+    def proposals(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Sequence[Round]:
         assert isinstance(recipe, MultisetPermutationRecipe)
-        return proposals.rounds(recipe, examples)
+        return proposals.rounds(recipe, task, examples)
 
     @classmethod
     def for_trial(cls, recipe: Recipe, examples: int) -> Recipe:

@@ -12,23 +12,26 @@ from collections.abc import Callable, Iterable, Sequence
 from permparse.base.settings import Table, merged
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
 from permparse.parsers.recipe import Round
-from permparse.text import Example
+from permparse.tasks import Task
+from permparse.text import Example, Writing
 
-TAG_STEPS, ORDER_STEPS, TRIAL_STEPS = 4000, 1500, 600
-"""Steps of training that suit data of any size: small data is seen often, large data a few times."""
+TAG_STEPS, ORDER_STEPS, TRIAL_STEPS = 3000, 1500, 1200
+"""Steps of training that suit data of any size: small data is seen often, large data a few times. Shorter trials
+prefer what is learned fast to what holds on longer inputs."""
 MOST_EPOCHS, FEWEST_EPOCHS = 150, 3
 EVALUATIONS = 10
 """How often a stage is evaluated while it trains."""
 LARGE = 10_000
 """From so many examples on, batches are larger and dropout is lower."""
 MOST_COPIES = 4
-NOTATIONS = ("full", "bold", "raw")
-HINTS = ("value", "ibm1")
+AVERAGED = 3_000
+"""From so many examples on, the average of the weights is kept."""
+NOTATIONS = ("full", "raw", "bold")
 ENCODERS = ("bilstm", "geometric")
 
 
-def rounds(recipe: MultisetPermutationRecipe, examples: Sequence[Example]) -> list[Round]:
-    """Figures of the data first; then trials of the notation, of the hints, and of the tagger's encoder."""
+def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Example]) -> list[Round]:
+    """Figures of the data first; then trials of the notation and of the tagger's encoder."""
     given = recipe.model_dump(exclude_unset=True)
 
     def trials(names: Iterable[str], change: Callable[[str], Table]) -> Round:
@@ -42,24 +45,39 @@ def rounds(recipe: MultisetPermutationRecipe, examples: Sequence[Example]) -> li
 
     return [
         trials(["figures"], lambda _: from_figures(examples)),
-        trials(NOTATIONS, lambda name: {"data": {"notation": name}}),
-        trials(HINTS, lambda kind: {"tagger": {"hints": {"kind": kind}}}),
+        trials(different_notations(task, examples), lambda name: {"data": {"notation": name}}),
         trials(ENCODERS, lambda kind: {"tagger": {"encoder": {"kind": kind}}}),
     ]
+
+
+def different_notations(task: Task, examples: Sequence[Example]) -> list[str]:
+    """The notations that drop different tokens."""
+    pairs = [(example.source, example.output) for example in examples]
+    dropped: dict[frozenset[str], str] = {}
+    for name in NOTATIONS:
+        writing = Writing.learn(name, task, task.raw_outputs, pairs)
+        dropped.setdefault(writing.notation.language.dropped, name)
+    return list(dropped.values())
 
 
 def from_figures(examples: Sequence[Example]) -> Table:
     """Settings that follow from how many examples there are, and how often a token recurs in an output."""
     large = len(examples) >= LARGE
     dropout, ff_dropout = (0.1, 0.1) if large else (0.25, 0.4)
+    averaging = 0.995 if len(examples) >= AVERAGED else 0.0
     copies = max(max(Counter(example.output.split()).values(), default=1) for example in examples)
     return {
         "tagger": {
             "max_count": min(MOST_COPIES, max(2, copies)),
             "ff_dropout": ff_dropout,
             "encoder": {"kind": ENCODERS[0], "dropout": dropout, "rare_dropout": 1.0},
-            "hints": {"weight": 0.7, "epochs": MOST_EPOCHS},
-            "training": {"lr": 2e-3, **_training(TAG_STEPS, 64 if large else 32, len(examples))},
+            # A relation belongs to the first word of its value, throughout training: only so can there be more later.
+            "hints": {"kind": "value", "weight": 0.7, "epochs": MOST_EPOCHS},
+            "training": {
+                "lr": 2e-3,
+                "averaging": averaging,
+                **_training(TAG_STEPS, 64 if large else 32, len(examples)),
+            },
         },
         "scorer": {
             "ff_dropout": 0.2,
