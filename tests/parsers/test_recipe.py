@@ -147,5 +147,12 @@ def test_a_trained_parser_forgets_retired_settings_of_its_training_but_not_of_it
         read_recipe('task = "doubling"\n[scorer]\nsymbol_size = 32\n', "mine", trained=True)
 
 
+def test_a_result_does_not_depend_on_where_files_lie() -> None:
+    here, there = (load_recipe("tsv", [f"data.options.train='{folder}/train.tsv'"]) for folder in ("/here", "/there"))
+    assert here != there
+    assert here.for_results() == there.for_results()
+    assert "train.tsv" in here.for_results().to_toml()
+
+
 def test_settings_are_few() -> None:
-    assert len(documentation(MultisetPermutationRecipe)) <= 70
+    assert len(documentation(MultisetPermutationRecipe)) <= 71

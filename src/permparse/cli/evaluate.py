@@ -17,6 +17,7 @@ from permparse.cli.show import ShownError, show_error, show_error_kinds, show_ev
 if TYPE_CHECKING:
     from permparse.evaluation.scores import Evaluation
     from permparse.parsers import Parser
+    from permparse.tasks import Task
     from permparse.text import Example
 
 

@@ -119,7 +119,7 @@ def evaluate(
         seconds=round(seconds, 2),
         sentences_per_second=round(len(examples) / max(1e-9, seconds), 1),
         peak_memory_mb=peak_memory_mb(),
-        recipe=parser.recipe.to_toml(),
+        recipe=parser.recipe.for_results().to_toml(),
     )
     return evaluation, outcomes
 

@@ -102,7 +102,8 @@ class Recipe(Section):
 
     def for_results(self) -> Self:
         """The recipe without what changes no result: where the data lies and where it runs, what is logged."""
-        data = self.data.model_copy(update={"folder": None})
+        options = {key: _file_name(value) for key, value in self.data.options.items()}
+        data = self.data.model_copy(update={"folder": None, "options": options})
         return self.model_copy(update={"data": data, "tensorboard": False, "device": "cpu"})
 
     def for_stage(self, stage: str) -> tuple[object, ...]:
@@ -134,6 +135,11 @@ def recipe_names() -> list[str]:
     """The recipes that come with the package."""
     folder = resources.files("permparse") / "recipes"
     return sorted(path.name.removesuffix(".toml") for path in folder.iterdir() if path.name.endswith(".toml"))
+
+
+def _file_name(value: Any) -> Any:
+    """The name of a file that is given by its full path; any other value as it is."""
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def _table(text: str, where: str, folder: Path | None = None, above: tuple[str, ...] = ()) -> Table:
