@@ -9,6 +9,7 @@ import pytest
 
 from permparse import Parser, load_recipe, train
 from permparse.cli import run
+from permparse.cli.options import is_own_file
 from permparse.parsers.multiset_permutation import proposals
 from permparse.tasks import get_task
 from permparse.training import adapt
@@ -96,6 +97,14 @@ def test_a_file_alone_is_enough(
     assert outputs == ['play(song = "tango", at(attic))', 'play(song = "bolero", at(hall))']
     saved = json.loads(next(Path("runs/calls/parser").glob("codec-*.json")).read_text())
     assert "(" in saved["writing"]["notation"]["dropped"] or parser.recipe.data.notation == "raw"
+
+
+def test_a_file_named_like_a_recipe_does_not_hide_it(calls: Path) -> None:
+    assert is_own_file("calls.tsv")
+    assert is_own_file("missing.tsv")
+    Path("doubling").write_text("a\tb\n")
+    assert not is_own_file("doubling")
+    assert not is_own_file("mine.toml")
 
 
 def test_a_notation_can_be_looked_at_edited_and_trained_with(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:

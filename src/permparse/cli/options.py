@@ -34,5 +34,9 @@ def as_overrides(pairs: list[str] | None, data: Path | None) -> list[str]:
 
 def is_own_file(name: str) -> bool:
     """Whether a user names a file of examples and not a recipe."""
+    from permparse.parsers.recipe import recipe_names
+
     path = Path(name)
+    if name in recipe_names():
+        return False
     return path.suffix.lower() in (".tsv", ".txt", ".tab") or (path.is_file() and path.suffix.lower() != ".toml")
