@@ -52,3 +52,10 @@ def test_case_can_be_ignored():
 def test_options_reach_the_models():
     task = get_task("tsv", end_token=False, variables=True)
     assert (task.end_token, task.variables) == (False, True)
+
+
+@pytest.mark.parametrize(("count", "train", "dev"), [(1, 1, 1), (2, 1, 1), (9, 8, 1), (10, 9, 1), (40, 36, 4)])
+def test_a_file_of_any_size_can_be_split(tmp_path, count, train, dev):
+    (tmp_path / "train.tsv").write_text("".join(f"a {i}\tA {i}\n" for i in range(count)))
+    task = get_task("tsv", train=str(tmp_path / "train.tsv"))
+    assert (len(task.load("train")), len(task.load("dev"))) == (train, dev)

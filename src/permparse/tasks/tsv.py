@@ -11,7 +11,7 @@ from permparse.text import Example
 from permparse.text.tokenizers import tokenizer
 
 HELD_OUT = 10
-"""Without a dev file every tenth training example is held out."""
+"""Without a dev file every tenth training example is held out, or the last of fewer."""
 
 
 @final
@@ -58,12 +58,10 @@ class Tsv(Task):
         """A split by its option, relative to `folder` if one is named; or any file by its path."""
         if split in self.splits:
             named: str | None = getattr(self, split)
-            if split == "dev" and named is None:
-                return self._examples("train", self.train, folder)[HELD_OUT - 1 :: HELD_OUT]
-            examples = self._examples(split, named, folder)
-            if split == "train" and self.dev is None:
-                return [example for i, example in enumerate(examples, 1) if i % HELD_OUT]
-            return examples
+            if split == "test" or self.dev is not None:
+                return self._examples(split, named, folder)
+            train, dev = _held_out(self._examples("train", self.train, folder))
+            return train if split == "train" else dev
         if Path(folder or ".", split).is_file():
             return self.read(Path(folder or ".", split))
         self.check_split(split)
@@ -78,3 +76,10 @@ class Tsv(Task):
         if self.case_insensitive:
             predicted, gold = predicted.lower(), gold.lower()
         return exact_match(predicted, gold)
+
+
+def _held_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
+    """Examples to train on and to select by; a single one has to serve for both."""
+    step = min(HELD_OUT, len(examples))
+    train = [example for i, example in enumerate(examples, 1) if i % step]
+    return train or examples, examples[step - 1 :: step]
