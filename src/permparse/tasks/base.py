@@ -101,9 +101,15 @@ class Task(ABC):
         return [self.example(row.input, row.output, row.category, row.line) for row in read_tsv(path)]
 
 
-def build_lexicon(mode: str, task: Task, examples: Sequence[Example], variables: bool, fold: bool) -> Lexicon:
+def build_lexicon(
+    mode: str, task: Task, examples: Sequence[Example], variables: bool | None = None, fold: bool | None = None
+) -> Lexicon:
     """The lexicon of a mode (induced, copy, none) with the task's own exceptions, from training examples.
-    ``variables``: numbers name positions; ``fold``: case does not matter in copying."""
+
+    ``variables``: numbers name positions; ``fold``: case does not matter in copying; both as in the task if not given.
+    """
+    variables = task.variables if variables is None else variables
+    fold = task.case_insensitive if fold is None else fold
     if mode == "induced":
         return Lexicon.induce(
             examples,

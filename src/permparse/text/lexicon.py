@@ -178,16 +178,22 @@ def copies_ignore_case(examples: Sequence[Example]) -> bool:
 
 
 def _never_copied(lexicon: Lexicon, examples: Sequence[Example]) -> frozenset[str]:
-    """Frequent words whose own token is mostly not in the output as often as the word is in the sentence."""
+    """Frequent words whose own token is mostly not in the output as often as the word is in the sentence.
+
+    Only tokens that some output has are at stake: a word that is never in an output may still be copied, as a part of a
+    new value.
+    """
     sentences: Counter[str] = Counter()
     copied: Counter[str] = Counter()
+    outputs = {lexicon.canonical(token) for example in examples for token in example.target}
     for example in examples:
         words = Counter(lexicon._word(word) for word in example.source)
         tokens = Counter(map(lexicon.canonical, example.target))
         for word, count in words.items():
             sentences[word] += 1
             copied[word] += tokens[word] == count
-    return frozenset(word for word, count in sentences.items() if count >= FREQUENT and copied[word] < COPIED * count)
+    frequent = {word: count for word, count in sentences.items() if count >= FREQUENT and word in outputs}
+    return frozenset(word for word, count in frequent.items() if copied[word] < COPIED * count)
 
 
 def _frequent_spellings(lexicon: Lexicon, examples: Sequence[Example]) -> dict[str, str]:
