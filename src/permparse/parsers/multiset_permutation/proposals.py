@@ -24,8 +24,9 @@ EVALUATIONS = 10
 LARGE = 10_000
 """From so many examples on, batches are larger and dropout is lower."""
 MOST_COPIES = 4
-AVERAGED = 3_000
-"""From so many examples on, the average of the weights is kept."""
+MEDIUM = 3_000
+"""From so many examples on, up to LARGE, there is most to learn for the size: twice the steps, and the average of the
+weights is kept."""
 NOTATIONS = ("full", "raw", "bold")
 ENCODERS = ("bilstm", "geometric")
 
@@ -64,7 +65,8 @@ def from_figures(examples: Sequence[Example]) -> Table:
     """Settings that follow from how many examples there are, and how often a token recurs in an output."""
     large = len(examples) >= LARGE
     dropout, ff_dropout = (0.1, 0.1) if large else (0.25, 0.4)
-    averaging = 0.995 if len(examples) >= AVERAGED else 0.0
+    medium = MEDIUM <= len(examples) < LARGE
+    tag_steps, averaging = (2 * TAG_STEPS, 0.995) if medium else (TAG_STEPS, 0.0)
     copies = max(max(Counter(example.output.split()).values(), default=1) for example in examples)
     return {
         "tagger": {
@@ -76,7 +78,7 @@ def from_figures(examples: Sequence[Example]) -> Table:
             "training": {
                 "lr": 2e-3,
                 "averaging": averaging,
-                **_training(TAG_STEPS, 64 if large else 32, len(examples)),
+                **_training(tag_steps, 64 if large else 32, len(examples)),
             },
         },
         "scorer": {
