@@ -25,8 +25,7 @@ LARGE = 10_000
 """From so many examples on, batches are larger and dropout is lower."""
 MOST_COPIES = 4
 MEDIUM = 3_000
-"""From so many examples on, up to LARGE, there is most to learn for the size: twice the steps, and the average of the
-weights is kept."""
+"""From so many examples on, the average of the weights is kept; up to LARGE they take twice the steps."""
 NOTATIONS = ("full", "raw", "bold")
 ENCODERS = ("bilstm", "geometric")
 
@@ -65,8 +64,8 @@ def from_figures(examples: Sequence[Example]) -> Table:
     """Settings that follow from how many examples there are, and how often a token recurs in an output."""
     large = len(examples) >= LARGE
     dropout, ff_dropout = (0.1, 0.1) if large else (0.25, 0.4)
-    medium = MEDIUM <= len(examples) < LARGE
-    tag_steps, averaging = (2 * TAG_STEPS, 0.995) if medium else (TAG_STEPS, 0.0)
+    averaging = 0.995 if len(examples) >= MEDIUM else 0.0
+    tag_steps = 2 * TAG_STEPS if MEDIUM <= len(examples) < LARGE else TAG_STEPS
     copies = max(max(Counter(example.output.split()).values(), default=1) for example in examples)
     return {
         "tagger": {
