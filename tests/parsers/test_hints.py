@@ -15,7 +15,7 @@ def hinted(folder: Path, lines: list[str], kind: str = "ibm1") -> list[set[tuple
     path = folder / "train.tsv"
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     recipe = load_recipe("tsv", [f"data.options.train={path}", f"tagger.hints.kind={kind}", "data.lexicon=copy"])
-    task = get_task("tsv", train=str(path))
+    task = get_task("tsv", train=str(path), dev=str(path))
     examples = task.load("train")
     codec = Codec.build(task, examples, recipe.data)
     data = tag_data(codec, examples, recipe.tagger)

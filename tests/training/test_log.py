@@ -22,7 +22,7 @@ def test_tensorboard_reads_the_curves_of_both_stages(tmp_path: Path) -> None:
     train(load_recipe("fragment", SMALL), tmp_path, quiet=True)
     curves = EventAccumulator(str(tmp_path / "tensorboard"))
     curves.Reload()
-    stages = {"tag": {"Freq"}, "order": {"accuracy", "Seq", "Seq/Freq"}}
+    stages = {"tag": {"Freq", "log P"}, "order": {"accuracy", "Seq", "Seq/Freq"}}
     expected = {f"{s}/{name}" for s, names in stages.items() for name in names | {"loss", "learning rate"}}
     assert set(curves.Tags()["scalars"]) == expected
     assert [point.step for point in curves.Scalars("tag/loss")] == [0, 20]
