@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence, corrupted, doubtful, fit
+from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence, corrupted, doubtful, fit, recentred
 
 
 def _sample(count: int, seed: int = 0) -> tuple[list[Evidence], list[bool]]:
@@ -65,3 +65,14 @@ def test_corrupted_sentences_that_look_like_real_ones_do_not_count() -> None:
     sure, unsure = Evidence(-0.1, -0.1, -0.1, 0.0, 0.0, 0.0), Evidence(-9.0, -5.0, -3.0, 8.0, 0.0, 0.0)
     unknown = sure._replace(unknown_words=1.0)
     assert doubtful([sure, unsure, unknown], [sure] * 10) == [unsure, unknown]
+
+
+def test_the_mean_confidence_on_held_out_sentences_is_the_share_of_right_ones() -> None:
+    evidence, right = _sample(400)
+    nonsense = [Evidence(-30.0, -9.0, -4.0, 9.0, 1.0, 1.0)] * 200
+    fitted = fit([*evidence, *nonsense], [*right, *[False] * 200])
+    calibration = recentred(fitted, evidence, right)
+    mean = np.mean([calibration.confidence(row) for row in evidence])
+    assert mean == pytest.approx(np.mean(right), abs=0.01)
+    assert calibration.confidence(nonsense[0]) < 0.1
+    assert recentred(fitted, [], []) == fitted

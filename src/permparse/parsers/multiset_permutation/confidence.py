@@ -7,7 +7,7 @@ although all held-out outputs may be right.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +83,23 @@ def fit(evidence: Sequence[Evidence], right: Sequence[bool]) -> Calibration:
             break
     # More doubt must never raise the confidence, whatever a small dev set suggests.
     return Calibration(tuple(np.maximum(0.0, weights[:-1]).tolist()), float(weights[-1]), len(evidence))
+
+
+def recentred(calibration: Calibration, held_out: Sequence[Evidence], right: Sequence[bool]) -> Calibration:
+    """The calibration with its bias moved so that the mean confidence on held-out sentences is the share of right ones.
+
+    Corrupted sentences tell which doubts count; how sure to be on real ones, these tell alone.
+    """
+    if not held_out:
+        return calibration
+    wanted = (sum(right) + 1) / (len(right) + 2)
+    low, high = -50.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        moved = replace(calibration, bias=middle)
+        below = float(np.mean([moved.confidence(evidence) for evidence in held_out])) < wanted
+        low, high = (middle, high) if below else (low, middle)
+    return replace(calibration, bias=(low + high) / 2)
 
 
 def doubtful(corrupted: Sequence[Evidence], held_out: Sequence[Evidence]) -> list[Evidence]:

@@ -141,7 +141,8 @@ class MultisetPermutationParser(Parser):
         held_out = [self._evidence(candidate) for candidate in found]
         nonsense = self._best(confidence.corrupted([example.source for example in examples], self.recipe.seed))
         wrong = confidence.doubtful([self._evidence(candidate) for candidate in nonsense], held_out)
-        self.calibration = confidence.fit([*held_out, *wrong], [*right, *[False] * len(wrong)])
+        fitted = confidence.fit([*held_out, *wrong], [*right, *[False] * len(wrong)])
+        self.calibration = confidence.recentred(fitted, held_out, right)
 
     def _best(self, sources: Sequence[Sequence[str]]) -> list[Candidate]:
         return self.reranker.best(self.reranker.tag([self.codec.encode(source) for source in sources]))
