@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nested_calls import NEW_ARTISTS, commands
 from permparse.text.notation.choice import Level
+from permparse.text.notation.evidence import words
 from permparse.text.notation.learn import learn
 from permparse.text.notation.notation import MARK, Notation
 from permparse.text.notation.pieces import ESCAPE, GLUE, Pieces, learn_pieces
@@ -17,9 +19,30 @@ from text.synthetic import LATER_NAMES, NAMES, calls, clauses
 TRAINING = calls(1, 2000, [0, 1, 2], 3, NAMES)
 PIECES = learn_pieces([output for _, output in TRAINING])
 NOTATION = learn([(source.split(), PIECES.cut(output)) for source, output in TRAINING])
+COMMANDS = commands(1, 1500, [0, 1, 2])
+COMMAND_PIECES = learn_pieces(list(COMMANDS.values()))
+ENDS = learn([(words(s), COMMAND_PIECES.cut(o)) for s, o in COMMANDS.items()], name_ends=True)
 FREE = learn([(source.split(), output.split()) for source, output in clauses(1, 600, [0, 1, 2], 2)])
 TOKENS = st.sampled_from(
-    [*'(),"=.;*§⁀‿', "play", "by", "all", "any", "song", "Adele", "give", "agent", "theme", MARK * 2, "é"]
+    [
+        *'(),"=.;*§⁀‿…',
+        "all…)",
+        "all…,",
+        "all…)…",
+        "tell",
+        "buy",
+        "play",
+        "by",
+        "all",
+        "any",
+        "song",
+        "Adele",
+        "give",
+        "agent",
+        "theme",
+        MARK * 2,
+        "é",
+    ]
 )
 
 
@@ -41,26 +64,43 @@ def test_glued_signs_are_split_off_without_marks() -> None:
 @given(st.lists(TOKENS, max_size=30))
 @settings(max_examples=500)
 def test_every_output_is_restored_as_it_was(tokens: list[str]) -> None:
-    for notation in (NOTATION, FREE, Notation()):
+    for notation in (NOTATION, ENDS, FREE, Notation()):
         assert notation.restore(notation.shorten(tokens)) == tokens
 
 
 @given(st.lists(TOKENS, max_size=30))
 @settings(max_examples=500)
 def test_restoring_a_wrong_prediction_ends(short: list[str]) -> None:
-    for notation in (NOTATION, FREE):
+    for notation in (NOTATION, ENDS, FREE):
         assert len(notation.restore(short)) <= 40 * (len(short) + 2) ** 2
 
 
 @pytest.mark.parametrize("depth", [3, 6])
 def test_rules_hold_in_deeper_outputs(depth: int) -> None:
-    """Only a bracket that closes one of several arguments is kept: nothing else says where it ends."""
+    """Kept are brackets that close one of several arguments, and quotation marks between two new values in a row:
+    nothing else says where they end."""
     for _, output in calls(depth, 100, [depth], 5, LATER_NAMES):
         tokens = PIECES.cut(output)
         short = NOTATION.shorten(tokens)
         assert PIECES.join(NOTATION.restore(short)) == output
         assert not any(token.startswith(MARK) for token in short)
-        assert {token for token in short if token in NOTATION.language.dropped} <= {")"}
+        assert {token for token in short if token in NOTATION.language.dropped} <= {")", '"'}
+
+
+def test_ends_have_names_where_the_number_of_arguments_varies() -> None:
+    tokens = COMMAND_PIECES.cut('all(buy("tea", "salt"), tell("Ann", count(song)), light(room("hall")))')
+    named = ENDS.language.ends.named(tokens)
+    assert [token for token in named if "…" in token] == ["buy…,", "buy…)", "all…,", "all…,", "all…)"]
+    assert ENDS.language.ends.plain(named) == tokens
+
+
+def test_calls_nested_deeper_than_in_training_need_no_exception() -> None:
+    """Calls with a fixed number of arguments need no bracket, others at most the name of their end."""
+    assert {"(", ")", ",", '"'} <= ENDS.language.dropped
+    for depth in (3, 6):
+        for output in commands(depth, 100, [depth], most=5, artists=NEW_ARTISTS).values():
+            short = ENDS.shorten(COMMAND_PIECES.cut(output))
+            assert not any(token in ENDS.language.dropped or token.startswith(MARK) for token in short)
 
 
 def test_deeper_clauses_need_no_exception() -> None:
@@ -83,7 +123,8 @@ def test_levels_are_nested() -> None:
 
 @given(st.lists(TOKENS, max_size=20))
 def test_a_saved_notation_is_the_same(tokens: list[str]) -> None:
-    assert from_json(json.loads(json.dumps(to_json(NOTATION)))).shorten(tokens) == NOTATION.shorten(tokens)
+    for notation in (NOTATION, ENDS):
+        assert from_json(json.loads(json.dumps(to_json(notation)))).shorten(tokens) == notation.shorten(tokens)
 
 
 def test_an_edited_notation_still_restores() -> None:

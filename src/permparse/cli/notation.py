@@ -23,7 +23,7 @@ RULES = 12
 def command(
     file: Annotated[Path, typer.Argument(help="Your .tsv file of training examples.")],
     level: Annotated[
-        Literal["raw", "signs", "wordless", "full", "bold"],
+        Literal["raw", "signs", "wordless", "full", "ends", "bold"],
         typer.Option("--level", help="How much to drop; training compares several and takes what tags best."),
     ] = "full",
     tokenizer: Annotated[

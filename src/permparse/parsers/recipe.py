@@ -62,11 +62,12 @@ class Data(Section):
     the place of any other."""
     min_count: int = Field(default=1, ge=1)
     """Words seen less often than this in training share the class of rare words."""
-    notation: str = Field(default="task", pattern=r"^(task|raw|signs|wordless|full|bold|.*\.json)$")
+    notation: str = Field(default="task", pattern=r"^(task|raw|signs|wordless|full|ends|bold|.*\.json)$")
     """How outputs are written as target tokens: as the task writes them; raw, cut into tokens and nothing dropped; or
     in a notation learned from the training pairs that drops signs and bound variables the other tokens imply (signs),
     also words that no word of the input says (wordless), also words that their neighbours imply (full), also at the
-    price of exceptions (bold); or by the rules in a .json file that `permparse notation` wrote."""
+    price of exceptions (bold), or with a name for what ends an argument where their number varies (ends); or by the
+    rules in a .json file that `permparse notation` wrote."""
     lexicon: Literal["induced", "copy", "none"] = "induced"
     """How words map to output tokens: learned from the training pairs with copying as fallback, copying only, or not at
     all."""

@@ -16,9 +16,11 @@ LEVELS = {
     "signs": Level.SIGNS,
     "wordless": Level.WORDLESS,
     "full": Level.FULL,
+    "ends": Level.FULL,
     "bold": Level.BOLD,
 }
-"""How much a learned notation drops, by name."""
+"""How much a learned notation drops, by name; ends: as full, but what ends an argument has a name of its own where the
+number of arguments varies."""
 
 
 class Cutter(Protocol):
@@ -56,7 +58,7 @@ class Writing:
         task."""
         cutter: Cutter = Cut(learn_pieces([output for _, output in pairs])) if raw else task
         written = [(tuple(source), tuple(cutter.shorten(output))) for source, output in pairs]
-        return cls(cutter, learn(written, LEVELS[level]), position_offset(written))
+        return cls(cutter, learn(written, LEVELS[level], name_ends=level == "ends"), position_offset(written))
 
     def shorten(self, output: str) -> list[str]:
         """The target tokens of an output."""

@@ -26,7 +26,7 @@ LARGE = 10_000
 MOST_COPIES = 4
 MEDIUM = 3_000
 """From so many examples on, the average of the weights is kept; up to LARGE they take twice the steps."""
-NOTATIONS = ("full", "raw", "bold")
+NOTATIONS = ("full", "ends", "raw", "bold")
 ENCODERS = ("bilstm", "geometric")
 
 

@@ -10,6 +10,7 @@ from enum import IntEnum
 from math import sqrt
 from typing import TypeAlias, final
 
+from permparse.text.notation.ends import Ends
 from permparse.text.notation.evidence import Evidence, Said
 from permparse.text.notation.fit import Fit
 from permparse.text.notation.symbols import START, Symbols, is_sign
@@ -18,10 +19,13 @@ OFTEN = 0.01
 """Share of outputs that must have a type for it to be dropped, or to be the head of such a type."""
 FRAME = 0.05
 """Share of outputs that must have a word without a head for it to be dropped."""
-RESTORED_SIGN, RESTORED_WORD = 0.9, 0.95
-"""Share of its held-out tokens that rules must restore."""
+RESTORED_SIGN, RESTORED_WORD, RESTORED_END = 0.9, 0.95, 0.98
+"""Share of its held-out tokens that rules must restore: an end that is restored at the end of an output alone would be
+kept more often in each deeper one."""
 HOPELESS = 0.85
 """Types restored less often than this are given up together, others one by one."""
+FEW = 4
+"""So many failed types are compared one by one."""
 HARM, HARM_BOLD, HARM_TOGETHER = 0.02, 0.15, 0.002
 """Tokens dropped before that may be lost for each token newly dropped, alone or with others, beyond chance."""
 HEADED = 0.8
@@ -47,24 +51,29 @@ class Level(IntEnum):
 @final
 @dataclass(frozen=True)
 class Group:
-    """Types that are tried together, the share that must be restored, and the harm that one may do."""
+    """Types that are tried together, the share that must be restored, and the harm that one may do; which of them are
+    ends, of which a larger share must be."""
 
     types: frozenset[str]
     restored: float
     harm: float
+    ends: frozenset[str] = frozenset()
+
+    def failed(self, token: str, found: Fit) -> bool:
+        return found.restored(token) < (RESTORED_END if token in self.ends else self.restored)
 
 
 def candidates(
-    known: Mapping[str, Evidence], outputs: Sequence[Sequence[str]], symbols: Symbols, level: Level
+    known: Mapping[str, Evidence], outputs: Sequence[Sequence[str]], symbols: Symbols, ends: Ends, level: Level
 ) -> list[Group]:
     """Groups of types in the order in which they are tried."""
     often = {t for t, e in known.items() if e.outputs >= max(5, OFTEN * len(outputs)) and e.said is not Said.BY_A_WORD}
-    signs = frozenset(t for t in often if is_sign(t) or symbols.number(t) is not None)
+    signs = frozenset(t for t in often if is_sign(t) or symbols.number(t) is not None or t in ends.names)
     words = frozenset(t for t in often - signs if not t.isdigit())
     wordless = frozenset(t for t in words if known[t].wordless and known[t].outputs >= FRAME * len(outputs))
     headed = (words - wordless) & _headed(outputs, signs)
     groups = [
-        Group(signs, RESTORED_SIGN, HARM),
+        Group(signs, RESTORED_SIGN, HARM, frozenset(ends.names)),
         Group(wordless, RESTORED_WORD, HARM),
         Group(headed, RESTORED_WORD, HARM),
         Group(wordless | headed, RESTORED_SIGN, HARM_BOLD),
@@ -86,10 +95,12 @@ def _extend(dropped: frozenset[str], losses: int, group: Group, fitting: Fitting
     pool, alone = group.types, len(group.types) == 1
     while pool:
         found = fitting(dropped | pool)
-        failed = sorted((t for t in pool if found.restored(t) < group.restored), key=lambda t: (found.restored(t), t))
+        failed = sorted((t for t in pool if group.failed(t, found)), key=lambda t: (found.restored(t), t))
         tolerated = 1 + 2 * sqrt(losses) + (group.harm if alone else HARM_TOGETHER) * sum(found.total[t] for t in pool)
-        if failed:
-            pool -= {token for token in failed if token == failed[0] or found.restored(token) < HOPELESS}
+        if not group.ends.isdisjoint(failed):  # An end that is not there where it should be spoils all that follows.
+            pool -= group.ends.intersection(failed)
+        elif failed:
+            pool -= _given_up(dropped, pool, failed, found, fitting)
         elif found.losses(dropped) - losses <= tolerated:
             return dropped | pool, found.losses(dropped | pool)
         elif alone:
@@ -100,6 +111,20 @@ def _extend(dropped: frozenset[str], losses: int, group: Group, fitting: Fitting
                 dropped, losses = _extend(dropped, losses, replace(group, types=frozenset(half)), fitting)
             break
     return dropped, losses
+
+
+def _given_up(
+    dropped: frozenset[str], pool: frozenset[str], failed: Sequence[str], found: Fit, fitting: Fitting
+) -> frozenset[str]:
+    """Of types that are not restored together, the one without which the least is kept; the hopeless ones if many."""
+    if len(failed) > FEW:
+        return frozenset(t for t in failed if t == failed[0] or found.restored(t) < HOPELESS)
+
+    def kept_without(token: str) -> int:
+        others = (dropped | pool) - {token}
+        return found.total[token] + fitting(others).losses(others)
+
+    return frozenset([failed[0] if len(failed) == 1 else min(failed, key=kept_without)])
 
 
 def _headed(outputs: Sequence[Sequence[str]], signs: frozenset[str]) -> frozenset[str]:

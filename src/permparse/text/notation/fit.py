@@ -25,11 +25,13 @@ Output = tuple[str, ...]
 @final
 @dataclass(frozen=True)
 class Material:
-    """Outputs to learn from, which of them are held out, and the types hidden in those as if they were unseen."""
+    """Outputs to learn from, which of them are held out, the types hidden in those as if they were unseen, and all
+    that might be: they are hidden in every other output, so that rules do not lean on them."""
 
     outputs: Sequence[Output]
     held_out: frozenset[int]
     hidden: frozenset[str]
+    rare: frozenset[str]
 
 
 @final
@@ -69,7 +71,7 @@ def prepare(outputs: Sequence[Output], size: int, copied: frozenset[str]) -> Mat
     seen = Counter(token for output in taken for token in set(output))
     rare = sorted(token for token, count in seen.items() if count <= RARE * len(taken) or token in copied)
     hidden = frozenset(chance.sample(rare, len(rare) // HIDDEN))
-    return Material(taken, frozenset(by_length[2 * len(taken) // 3 :: 2]), hidden)
+    return Material(taken, frozenset(by_length[2 * len(taken) // 3 :: 2]), hidden, frozenset(rare))
 
 
 def fit(language: Language, material: Material) -> Fit:
@@ -77,11 +79,12 @@ def fit(language: Language, material: Material) -> Fit:
     index: dict[tuple[State, str, bool], int] = {}
     weights: list[int] = []
     where: list[list[int]] = []
-    unknown = replace(language, symbols=language.symbols.without(material.hidden))
+    some_unknown = replace(language, symbols=language.symbols.without(material.hidden))
+    all_unknown = replace(language, symbols=language.symbols.without(material.rare))
     for number, tokens in enumerate(material.outputs):
         held = number in material.held_out
         line = []
-        for state, action in states(unknown if held else language, tokens):
+        for state, action in states(some_unknown if held else all_unknown if number % 2 else language, tokens):
             row = index.setdefault((state, action, held), len(weights))
             if row == len(weights):
                 weights.append(0)

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from permparse.text.notation.brackets import Brackets, find_brackets
+from permparse.text.notation.brackets import find_brackets
 from permparse.text.notation.choice import Level, candidates, choose_types
+from permparse.text.notation.ends import Ends, find_calls
 from permparse.text.notation.evidence import Evidence, Pair, evidence
 from permparse.text.notation.fit import Fit, Material, fit, prepare
 from permparse.text.notation.notation import Notation
@@ -26,41 +27,48 @@ COPIED = 0.5
 """Share of its outputs whose input has a type as a word, from which on it is a value of an open class."""
 
 
-def learn(pairs: Sequence[Pair], level: Level = Level.FULL) -> Notation:
-    """The notation for these pairs; nothing is dropped if nothing is implied."""
-    known = evidence(pairs[:ENOUGH_PAIRS])
+def learn(pairs: Sequence[Pair], level: Level = Level.FULL, name_ends: bool = False) -> Notation:
+    """The notation for these pairs; nothing is dropped if nothing is implied.
+
+    With ``name_ends`` the ends of arguments have names wherever the number of arguments varies.
+    """
+    sample = [target for _, target in pairs[:ENOUGH_PAIRS]]
+    calls = find_calls(find_brackets(sample), sample)
+    ends = calls.ends() if name_ends else Ends(calls.brackets)
+    outputs = [tuple(ends.named(target)) for _, target in pairs]
+    known = evidence([(source, output) for (source, _), output in zip(pairs[:ENOUGH_PAIRS], outputs, strict=False)])
     copied = frozenset(token for token, e in known.items() if e.copied >= COPIED)
-    outputs = [tuple(target) for _, target in pairs]
-    material = prepare(outputs, SMALL, copied)
-    brackets = find_brackets(material.outputs)
-    symbols = find_symbols(known, outputs[:ENOUGH_PAIRS])
+    values = copied - calls.closed_class(copied)
+    material = prepare(outputs, SMALL, values)
+    symbols = find_symbols(known, values, outputs[:ENOUGH_PAIRS], ends)
 
     def fitting(dropped: frozenset[str]) -> Fit:
-        return fit(_language(brackets, symbols, dropped, known, material), material)
+        return fit(_language(ends, symbols, dropped, known, material), material)
 
-    dropped = choose_types(candidates(known, outputs[:ENOUGH_PAIRS], symbols, level), fitting)
+    dropped = choose_types(candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, level), fitting)
     if not dropped:
         return Notation()
     if any(symbols.number(token) is not None for token in dropped):
         dropped |= {symbols.variable(number) for number in range(MOST_VARIABLES)}
-    material = prepare(outputs, LARGE, copied)
-    language = _language(brackets, symbols, dropped, known, material)
+    material = prepare(outputs, LARGE, values)
+    language = _language(ends, symbols, dropped, known, material)
     found = fit(language, material)
     return Notation(language, found.rules, found.overrides)
 
 
-def find_symbols(known: Mapping[str, Evidence], outputs: Sequence[Sequence[str]]) -> Symbols:
-    """Types frequent enough to be named; those mostly copied from the input are values of an open class."""
+def find_symbols(
+    known: Mapping[str, Evidence], values: frozenset[str], outputs: Sequence[Sequence[str]], ends: Ends
+) -> Symbols:
+    """Types frequent enough to be named; values are of an open class, ends of the kind of what they stand for."""
     named = frozenset(token for token, e in known.items() if e.outputs >= NAMED)
-    copied = frozenset(token for token in named if known[token].copied >= COPIED)
     variables = find_variables(outputs)
-    return Symbols(named, find_kinds(outputs, named, copied, variables), variables)
+    return Symbols(named, find_kinds(outputs, named, named & values, variables) | ends.names, variables)
 
 
 def _language(
-    brackets: Brackets, symbols: Symbols, dropped: frozenset[str], known: Mapping[str, Evidence], material: Material
+    ends: Ends, symbols: Symbols, dropped: frozenset[str], known: Mapping[str, Evidence], material: Material
 ) -> Language:
-    signs = Counter({t: known[t].occurrences for t in dropped - brackets.tokens if is_sign(t)})
+    signs = Counter({t: known[t].occurrences for t in dropped - ends.brackets.tokens if is_sign(t)})
     counted = tuple(sorted(signs, key=lambda t: (-signs[t], t))[:MOST_COUNTED])
-    language = Language(brackets, symbols, dropped, counted)
+    language = Language(ends.brackets, symbols, dropped, counted, ends=ends)
     return replace(language, arities=find_arities(language, material.outputs))

@@ -34,7 +34,7 @@ class Notation:
         """The tokens that rules do not restore. O(n)."""
         if not all(tokens):
             raise ValueError(f"a token of an output may not be empty: {list(tokens)}")
-        dropped = self.language.dropped
+        tokens, dropped = self.language.ends.named(tokens), self.language.dropped
         short: list[str] = []
         following = ""
         for token, guess in reversed(list(zip((*tokens, ""), self.guesses(tokens), strict=True))):
@@ -65,7 +65,7 @@ class Notation:
             if token:
                 walk.push(token)
                 tokens.append(token)
-        return tokens
+        return self.language.ends.plain(tokens)
 
     def guesses(self, tokens: Sequence[str]) -> list[str]:
         """What rules would insert in front of each token, and at the end."""

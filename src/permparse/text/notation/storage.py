@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, final
 
 from permparse.text.notation.actions import EMIT
 from permparse.text.notation.brackets import Brackets
+from permparse.text.notation.ends import Ends
 from permparse.text.notation.notation import Notation
 from permparse.text.notation.symbols import Symbols
 from permparse.text.notation.tree import Node, Value
@@ -41,6 +42,8 @@ def to_json(notation: Notation) -> Json:
         "variables": language.symbols.variables,
         "counted": list(language.counted),
         "arities": {counted: dict(heads) for counted, heads in language.arities.items()},
+        "ends": {opening: sorted(heads) for opening, heads in language.ends.heads.items()},
+        "separators": dict(language.ends.separators),
         "overrides": sorted(notation.overrides),
         "rules": _rule_to_json(notation.rules, language.features),
         "named": sorted(language.symbols.named),
@@ -53,9 +56,11 @@ def from_json(data: Json) -> Notation:
     if data.get("version") != VERSION:
         raise ValueError(f"a notation of version {VERSION} is expected, this one is of version {data.get('version')}")
     symbols = Symbols(frozenset(data["named"]), data["kinds"], data["variables"])
-    language = Language(
-        Brackets(data["brackets"]), symbols, frozenset(data["dropped"]), tuple(data["counted"]), data["arities"]
-    )
+    brackets = Brackets(data["brackets"])
+    heads = {opening: frozenset(found) for opening, found in data.get("ends", {}).items()}
+    ends = Ends(brackets, heads, data.get("separators", {}))
+    dropped, counted = frozenset(data["dropped"]), tuple(data["counted"])
+    language = Language(brackets, symbols, dropped, counted, data["arities"], ends)
     overrides = frozenset((inserted, exception) for inserted, exception in data["overrides"])
     return Notation(language, _rule_from_json(data["rules"], language.features), overrides)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, final
 
 from permparse.text.notation.brackets import Brackets
+from permparse.text.notation.ends import Ends
 from permparse.text.notation.symbols import END, NONE, START, Symbol, Symbols
 
 MOST = 3
@@ -45,8 +46,17 @@ PLAIN = (
 )
 """Names of the features, general ones first. Behind them, for each counted sign, whether a bracket has all of them."""
 
-LATER = frozenset(("kind of second next", "kept left", "kind of third next", "second next"))
-TYPES = frozenset(("next", "previous", "head", "first inside", "second previous", "last kept", "segment"))
+DISTANT = frozenset(
+    (
+        "kind of second next",
+        "kept left",
+        "kind of third next",
+        "second next",
+        "kind of second previous",
+        "second previous",
+    )
+)
+TYPES = frozenset(("next", "previous", "head", "first inside", "last kept", "segment"))
 FAR, NAMING = 0.6, 0.9
 
 
@@ -62,7 +72,8 @@ class Ahead(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Language:
-    """What walking must know: brackets, symbols, dropped types, signs counted inside a bracket, and their numbers.
+    """What walking must know: brackets, symbols, dropped types, signs counted inside a bracket, and their numbers;
+    which ends of arguments have names.
 
     `arities` has for items, and for each counted sign, the number that every bracket with some head has in training.
     """
@@ -72,11 +83,12 @@ class Language:
     dropped: frozenset[str] = frozenset()
     counted: tuple[str, ...] = ()
     arities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
 
     @property
     def trust(self) -> list[float]:
-        """What the gain of each feature counts: what comes later or names a single type fits more easily by chance."""
-        return [FAR if name in LATER else NAMING if name in TYPES else 1.0 for name in self.features]
+        """What the gain of each feature counts: what is far away or names a single type fits more easily by chance."""
+        return [FAR if name in DISTANT else NAMING if name in TYPES else 1.0 for name in self.features]
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -107,7 +119,7 @@ class Walk:
         self._dropped, self._counted = language.dropped, language.counted
         self._arities = language.arities
         self._closing = language.brackets.closing
-        self._closers = frozenset(language.brackets.closing.values())
+        self._closes = {closing: closing for closing in language.brackets.closing.values()} | language.ends.closing
         self.levels = [_Level(NONE, NOTHING, len(language.counted))]
         self._previous = self._second_previous = self._last_kept = (START, START)
         self._closed = NOTHING
@@ -122,7 +134,7 @@ class Walk:
             if level.segment is NOTHING:
                 level.segment = symbol
             self.levels.append(_Level(token, self._previous, len(self._counted)))
-        elif token in self._closers and len(self.levels) > 1 and self._closing[level.bracket] == token:
+        elif len(self.levels) > 1 and self._closes.get(token) == self._closing[level.bracket]:
             if self.closed_levels is not None:
                 self.closed_levels.append(level)
             self._closed = level.head if level.first is NOTHING else level.first
