@@ -9,6 +9,7 @@ from permparse.base.errors import UserError
 from permparse.tasks.base import Metric, Task, exact_match
 from permparse.text import Example
 from permparse.text.tokenizers import tokenizer
+from permparse.text.unordered import with_sorted_arguments
 
 HELD_OUT = 10
 """Without a dev file every tenth training example is held out, or the last of fewer."""
@@ -35,6 +36,10 @@ class Tsv(Task):
     variables: bool = field(default=False, metadata={"help": "number p in an output names input position p, from 0"})
     case_insensitive: bool = field(default=False, metadata={"help": "ignore case in copying and in the metric"})
     non_copyable: frozenset[str] = field(default=frozenset(), metadata={"help": "words that are never copied"})
+    unordered: frozenset[str] = field(
+        default=frozenset(),
+        metadata={"help": "calls or conjunctions, such as and, the order of whose arguments means nothing"},
+    )
 
     @property
     def name(self) -> str:
@@ -67,12 +72,17 @@ class Tsv(Task):
         self.check_split(split)
         raise AssertionError("unreachable: check_split raises for an unknown split")
 
+    def example(self, sentence: str, output: str = "", category: str | None = None, line: int = 0) -> Example:
+        return super().example(sentence, with_sorted_arguments(output, self.unordered), category, line)
+
     def _examples(self, split: str, named: str | None, folder: Path | None) -> list[Example]:
         if named is None:
             raise UserError(f"the task tsv needs the option {split}: the path of a tab-separated file")
         return self.read(Path(folder or ".", named).expanduser())
 
     def _match(self, predicted: str, gold: str) -> bool:
+        predicted = with_sorted_arguments(predicted, self.unordered)
+        gold = with_sorted_arguments(gold, self.unordered)
         if self.case_insensitive:
             predicted, gold = predicted.lower(), gold.lower()
         return exact_match(predicted, gold)

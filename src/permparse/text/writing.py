@@ -68,6 +68,11 @@ class Writing:
         """The output that target tokens stand for; of any sequence, without an exception."""
         return self.cutter.restore(self.notation.restore([self._renumbered(token, 1) for token in target]))
 
+    def exceptional(self, outputs: Sequence[str]) -> float:
+        """Share of the outputs that the rules alone do not restore."""
+        short = [self.notation.shorten(self.cutter.shorten(output)) for output in outputs]
+        return sum(map(self.notation.has_exception, short)) / max(1, len(short))
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON for a checkpoint; a task's own cutter is not part of it."""
         pieces = self.cutter.pieces.to_json() if isinstance(self.cutter, Cut) else None

@@ -27,6 +27,9 @@ MOST_COPIES = 4
 MEDIUM = 3_000
 """From so many examples on, the average of the weights is kept; up to LARGE they take twice the steps."""
 NOTATIONS = ("full", "ends", "raw", "bold")
+LONGEST, WORTH_NAMES = 0.05, 0.1
+"""Ends of arguments have names if so many fewer of the longest outputs need an exception then. Trials cannot tell: what
+grows with length is still rare in training."""
 ENCODERS = ("bilstm", "geometric")
 
 
@@ -51,11 +54,16 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
 
 
 def different_notations(task: Task, examples: Sequence[Example]) -> list[str]:
-    """The notations that drop different tokens."""
+    """The notations that drop different tokens; with names for ends, or without, by what longer outputs need."""
     pairs = [(example.source, example.output) for example in examples]
+    writings = {name: Writing.learn(name, task, task.raw_outputs, pairs) for name in NOTATIONS}
+    outputs = sorted({example.output for example in examples}, key=lambda output: (len(output), output))
+    longest = outputs[-math.ceil(LONGEST * len(outputs)) :]
+    saved = writings["full"].exceptional(longest) - writings["ends"].exceptional(longest)
+    for name in ("full", "bold") if saved > WORTH_NAMES else ("ends",):
+        del writings[name]
     dropped: dict[frozenset[str], str] = {}
-    for name in NOTATIONS:
-        writing = Writing.learn(name, task, task.raw_outputs, pairs)
+    for name, writing in writings.items():
         dropped.setdefault(writing.notation.language.dropped, name)
     return list(dropped.values())
 

@@ -3,19 +3,20 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from permparse.text.notation.brackets import find_brackets
 from permparse.text.notation.choice import Level, candidates, choose_types
 from permparse.text.notation.ends import Ends, find_calls
 from permparse.text.notation.evidence import Evidence, Pair, evidence
-from permparse.text.notation.fit import Fit, Material, fit, prepare
+from permparse.text.notation.fit import Fit, Material, Output, fit, prepare
 from permparse.text.notation.notation import Notation
 from permparse.text.notation.symbols import Symbols, find_kinds, find_variables, is_sign
 from permparse.text.notation.walk import Language, find_arities
 
 ENOUGH_PAIRS = 5_000
 """Pairs from which on more of them do not change what is said by words."""
-SMALL, LARGE = 20_000, 60_000
+SMALL, LARGE = 20_000, 80_000
 """Output tokens to choose types on, and to fit the final rules on."""
 NAMED = 5
 """Outputs that must have a type for rules to name it."""
@@ -23,6 +24,8 @@ MOST_COUNTED = 4
 """Signs whose number inside a bracket rules may ask for."""
 MOST_VARIABLES = 10
 """Where bound variables are dropped, those up to this number are, seen or not."""
+REMEMBERED = 6
+"""Notations that are not learned again from the same pairs: trials and training ask for the same ones."""
 COPIED = 0.5
 """Share of its outputs whose input has a type as a word, from which on it is a value of an open class."""
 
@@ -32,6 +35,11 @@ def learn(pairs: Sequence[Pair], level: Level = Level.FULL, name_ends: bool = Fa
 
     With ``name_ends`` the ends of arguments have names wherever the number of arguments varies.
     """
+    return _learn(tuple((tuple(source), tuple(target)) for source, target in pairs), level, name_ends)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bool) -> Notation:
     sample = [target for _, target in pairs[:ENOUGH_PAIRS]]
     calls = find_calls(find_brackets(sample), sample)
     ends = calls.ends() if name_ends else Ends(calls.brackets)

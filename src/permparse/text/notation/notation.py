@@ -67,6 +67,10 @@ class Notation:
                 tokens.append(token)
         return self.language.ends.plain(tokens)
 
+    def has_exception(self, short: Sequence[str]) -> bool:
+        """Whether a shortened output holds a mark, or a token that is otherwise dropped."""
+        return any(token.startswith(MARK) or token in self.language.dropped for token in short)
+
     def guesses(self, tokens: Sequence[str]) -> list[str]:
         """What rules would insert in front of each token, and at the end."""
         walk, found = Walk(self.language), []
