@@ -66,7 +66,7 @@ def test_a_file_of_any_size_can_be_split(tmp_path, count, train, dev):
 def test_arguments_without_an_order_are_sorted_and_compared_so(tmp_path: Path) -> None:
     path = tmp_path / "train.tsv"
     path.write_text("b and a\tand(b, a)\n" * 10, encoding="utf-8")
-    task = get_task("tsv", train=str(path), dev=str(path), unordered=["and"])
+    task = get_task("tsv", train=str(path), dev=str(path), unordered="and")
     assert task.load("train")[0].output == "and(a, b)"
     is_right = task.metrics["exact"]
     assert is_right("and(b, a)", "and(a, b)")

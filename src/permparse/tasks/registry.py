@@ -67,8 +67,10 @@ def get_task(name: str, **options: object) -> Task:
 
 
 def _checked(task: str, option: Option, value: object) -> object:
-    """The value if it is of the option's type; a list of words may stand for a set of words."""
+    """The value if it is of the option's type; a list of words, or a text of them, may stand for a set of words."""
     default = option.default
+    if isinstance(default, frozenset) and isinstance(value, str):
+        return frozenset(value.split())
     if isinstance(default, frozenset) and isinstance(value, (list, tuple, set, frozenset)):
         return frozenset(str(word) for word in value)
     kind = str if default is None else type(default)
