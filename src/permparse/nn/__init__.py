@@ -12,7 +12,7 @@ from permparse.nn.batches import (
     sentence_batch,
     tagger_batch,
 )
-from permparse.nn.encoders import Encoder, EncoderSettings, InputSizes, WordEncoder, build_encoder
+from permparse.nn.encoders import Encoder, EncoderSettings, InputSizes, WordEncoder, WordTable, build_encoder
 from permparse.nn.geometric import geometric_log_attention
 from permparse.nn.jump_scorer import JumpScorer, saturated
 from permparse.nn.settings import ScorerSettings, TaggerSettings
@@ -34,6 +34,7 @@ __all__ = [
     "TaggerExample",
     "TaggerSettings",
     "WordEncoder",
+    "WordTable",
     "build_encoder",
     "geometric_log_attention",
     "multiset_loss",

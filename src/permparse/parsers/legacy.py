@@ -40,7 +40,6 @@ RETIRED: dict[str, Any] = {
         for network in _STAGES.values()
         for key, value in {"heads": 4, "static": True, "drop_all": False}.items()
     },
-    "scorer.symbol_size": 64,
     "scorer.max_copies": 8,
     "scorer.saturation": 14.0,
     "scorer.geometric": True,

@@ -1,20 +1,18 @@
-"""The two networks of a recipe, at the size its vocabularies ask for, and the word vectors they start from."""
+"""The two networks of a recipe, at the size its vocabularies ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from permparse.base.errors import UserError
-from permparse.nn import Encoder, JumpScorer, MultisetTagger, WordEncoder
+from permparse.nn import Encoder, JumpScorer, MultisetTagger
 from permparse.parsers.base import device_of
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
-from permparse.text import SPECIAL_SYMBOLS, Example, read_vectors
+from permparse.text import SPECIAL_SYMBOLS, Example
 
 
 def build_networks(recipe: MultisetPermutationRecipe, codec: Codec) -> tuple[MultisetTagger, JumpScorer]:
@@ -29,31 +27,7 @@ def build_networks(recipe: MultisetPermutationRecipe, codec: Codec) -> tuple[Mul
     return tagger.to(device), scorer.to(device)
 
 
-class Coverage(NamedTuple):
-    """How many words of the vocabulary a file of vectors has."""
-
-    found: int
-    words: int
-
-
 def count_words(encoder: Encoder, codec: Codec, examples: Sequence[Example]) -> None:
     """Let an encoder know how rare the words of the training data are."""
     ids = np.concatenate([codec.encode(example.source).ids for example in examples])
     encoder.count_words(torch.from_numpy(ids).to(next(encoder.parameters()).device))
-
-
-def give_vectors(encoder: Encoder, codec: Codec) -> Coverage | None:
-    """Put the word vectors of the file that the settings name into an untrained encoder; None if they name none."""
-    if not isinstance(encoder, WordEncoder) or encoder.settings.vectors is None:
-        return None
-    return _start_from(encoder, codec, encoder.settings.vectors)
-
-
-def _start_from(encoder: WordEncoder, codec: Codec, path: Path) -> Coverage:
-    words = codec.words.tokens[len(codec.words.specials) :]
-    fold = str.lower if codec.lowercase else str
-    vectors = read_vectors(path, words, encoder.settings.embedding_size, fold)
-    ids = torch.from_numpy(np.array(codec.words.ids(vectors), dtype=np.int64))
-    device = encoder.words.weight.device
-    encoder.start_from(ids.to(device), torch.from_numpy(np.stack(list(vectors.values()))).to(device))
-    return Coverage(len(vectors), len(words))
