@@ -52,7 +52,9 @@ def _npz(folder: Path) -> Path:
 
 
 def _safetensors(folder: Path) -> Path:
-    save_file({"vectors": MATRIX, "words": np.frombuffer("\n".join(WORDS).encode(), np.uint8)}, folder / "v.safetensors")
+    save_file(
+        {"vectors": MATRIX, "words": np.frombuffer("\n".join(WORDS).encode(), np.uint8)}, folder / "v.safetensors"
+    )
     return folder / "v.safetensors"
 
 
@@ -113,7 +115,7 @@ def test_a_mistake_in_arrays_is_said_in_words(tmp_path):
     with pytest.raises(UserError, match="expected an array 'vectors', found embeddings"):
         read_vectors(tmp_path / "other.npz")
     np.savez(tmp_path / "nan.npz", vectors=MATRIX * np.nan, words=np.array(WORDS))
-    with pytest.raises(UserError, match="expected finite numbers, .* for 'the'"):
+    with pytest.raises(UserError, match=r"expected finite numbers, .* for 'the'"):
         read_vectors(tmp_path / "nan.npz")
     for suffix in (".npy", ".npz", ".safetensors"):
         broken = tmp_path / f"broken{suffix}"

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from permparse.nn.batches import ScorerBatch
-from permparse.nn.encoders import InputSizes, build_encoder
+from permparse.nn.encoders import Encoder, InputSizes, build_encoder
 from permparse.nn.encoders.words import small_embedding
 from permparse.nn.geometric import by_direction, geometric_log_attention
 from permparse.nn.settings import ScorerSettings
@@ -37,10 +37,17 @@ class JumpScorer(nn.Module):
     same). The first ``special_symbols`` symbols are those of the lexicon and of variables.
     """
 
-    def __init__(self, settings: ScorerSettings, inputs: InputSizes, symbols: int, special_symbols: int) -> None:
+    def __init__(
+        self,
+        settings: ScorerSettings,
+        inputs: InputSizes,
+        symbols: int,
+        special_symbols: int,
+        encoder: Encoder | None = None,
+    ) -> None:
         super().__init__()
         self.settings, self.special_symbols = settings, special_symbols
-        self.encoder = encoder = build_encoder(settings.encoder, inputs)
+        self.encoder = encoder = encoder or build_encoder(settings.encoder, inputs)
         self.contents = small_embedding(symbols, encoder.contents_size) if settings.multisets else None
         self.symbols = nn.Embedding(symbols, settings.symbol_size)
         self.copies = nn.Embedding(MAX_COPIES, settings.copy_size)

@@ -1,6 +1,14 @@
 """Encoders: from sentences to states that know their context, by kind."""
 
-from permparse.nn.encoders.base import AnyEncoder, Encoder, EncoderSettings, InputSizes, build_encoder, encoder_class
+from permparse.nn.encoders.base import (
+    AnyEncoder,
+    Encoder,
+    EncoderSettings,
+    InputSizes,
+    build_encoder,
+    encoder_class,
+    restore_encoder,
+)
 from permparse.nn.encoders.word_table import WordTable
 from permparse.nn.encoders.words import WordEncoder, WordEncoderSettings
 
@@ -14,4 +22,5 @@ __all__ = [
     "WordTable",
     "build_encoder",
     "encoder_class",
+    "restore_encoder",
 ]

@@ -17,7 +17,7 @@ from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
-from permparse.parsers.multiset_permutation.networks import build_networks, count_words
+from permparse.parsers.multiset_permutation.networks import build_networks, count_words, encoder_files
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
 from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
@@ -110,7 +110,8 @@ class MultisetPermutationParser(Parser):
         return [*known, *super().facts()]
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
-        lines = give_vectors(self.encoders, self.codec, new_stages)
+        lines = [f"{stage}: {fact}" for stage, encoder in self.encoders.items() for fact in encoder.facts()]
+        lines += give_vectors(self.encoders, self.codec, new_stages)
         return lines + (give_symbol_vectors(self.scorer, self.codec) if ORDER in new_stages else [])
 
     def stages(self, splits: Splits) -> Iterator[Stage]:
@@ -185,6 +186,7 @@ class MultisetPermutationParser(Parser):
             TAGGER_FILE: pack(self.tagger.state_dict()),
             SCORER_FILE: pack(self.scorer.state_dict()),
             **vector_files(self.encoders),
+            **encoder_files(self.encoders),
         }
 
     @classmethod
@@ -192,7 +194,7 @@ class MultisetPermutationParser(Parser):
         assert isinstance(recipe, MultisetPermutationRecipe)
         codec = Codec.from_json(files[CODEC_FILE].decode(), task)
         calibration = Calibration(**json.loads(files[CALIBRATION_FILE]))
-        tagger, scorer = build_networks(recipe, codec)
+        tagger, scorer = build_networks(recipe, codec, files, where)
         for network, file in ((tagger, TAGGER_FILE), (scorer, SCORER_FILE)):
             load_weights(network, {modern_weight(name): t for name, t in unpack(files[file]).items()}, where)
         restore_vectors({TAG: tagger.encoder, ORDER: scorer.encoder}, codec, files, where)
