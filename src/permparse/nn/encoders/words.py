@@ -79,10 +79,13 @@ class WordEncoder(Encoder):
 
     @torch.no_grad()
     def start_from(self, ids: Int[Tensor, " n"], vectors: Float[Tensor, "n e"]) -> None:
-        """Put given word vectors in the place of random ones."""
+        """Put given word vectors in the place of random ones; all other embeddings get their standard deviation."""
         expected = [len(ids), self.settings.embedding_size]
         if list(vectors.shape) != expected:
             raise ValueError(f"vectors: expected shape {expected}, got {list(vectors.shape)}")
+        scale = float(vectors.std(correction=0)) / EMBEDDING_SCALE
+        for embedding in (self.words, *self.features):
+            embedding.weight.mul_(scale)
         self.words.weight[ids] = vectors.to(self.words.weight)
 
     def mark_given(self, ids: Int[Tensor, " n"]) -> None:
