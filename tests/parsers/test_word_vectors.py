@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 import torch
 
+from conftest import TINY
 from permparse import Parser, UserError, load_recipe, train
 from permparse.parsers.multiset_permutation import vectors as module
 
-TINY = [
-    "data.train_examples=80",
-    *(f"{name}.encoder.{key}" for name in ("tagger", "scorer") for key in ("vectors=vectors.txt", "hidden_size=16")),
-    *(f"{name}.training.epochs=1" for name in ("tagger", "scorer")),
+SETTINGS = [
+    *TINY,
+    "data.train_examples=40",
+    "tagger.training.epochs=1",
+    *(f"{network}.encoder.vectors=vectors.txt" for network in ("tagger", "scorer")),
     "scorer.symbol_vectors=vectors.txt",
 ]
 SENTENCES = ["a b z y", "y y c", "a b c"]
@@ -38,7 +40,7 @@ def moved(run: Path) -> Path:
 
 
 def test_a_parser_that_carries_its_vectors_needs_no_file(run: Path) -> None:
-    parser = train(load_recipe("doubling", TINY), run, quiet=True)
+    parser = train(load_recipe("doubling", SETTINGS), run, quiet=True)
     expected = parser.parse(SENTENCES)
     assert parser.parse("a z").log_prob != parser.parse("a q").log_prob  # z has a vector, q is unknown
     again = Parser.load(moved(run))
@@ -49,7 +51,7 @@ def test_a_parser_that_carries_its_vectors_needs_no_file(run: Path) -> None:
 
 
 def test_output_tokens_start_from_their_vectors(run: Path) -> None:
-    parser = train(load_recipe("doubling", [*TINY, "scorer.training.epochs=0"]), run, quiet=True)
+    parser = train(load_recipe("doubling", [*SETTINGS, "scorer.training.epochs=0"]), run, quiet=True)
     ids = parser.codec.symbols.ids(["_a", "_b", "_c", "_d"])
     assert torch.equal(parser.scorer.symbols.weight[ids[:3]], torch.full((3, 6), 7.0))
     assert not torch.equal(parser.scorer.symbols.weight[ids[3]], torch.full((6,), 7.0))
@@ -57,7 +59,7 @@ def test_output_tokens_start_from_their_vectors(run: Path) -> None:
 
 def test_a_parser_refers_to_vectors_too_large_to_carry(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CARRIED", 0)
-    parser = train(load_recipe("doubling", TINY), run, quiet=True)
+    parser = train(load_recipe("doubling", SETTINGS), run, quiet=True)
     expected = parser.parse(SENTENCES)
     assert Parser.load(run).parse(SENTENCES) == expected
     content = Path("vectors.txt").read_text()

@@ -33,15 +33,13 @@ class WordTable(nn.Module):
 
         A word that dropout has made unknown has an id of its own in ``sentences`` and stays unknown.
         """
-        example, position, row = [], [], []
+        cells: list[tuple[int, int, int]] = []
         for b, i in (sentences.ids == UNK).nonzero().tolist():
             word = sentences.words[b][i]
             found = self._rows.get(word.lower() if self.lowercase else word)
             if found is not None:
-                example.append(b)
-                position.append(i)
-                row.append(found)
-        if not row:
+                cells.append((b, i, found))
+        if not cells:
             return embedded
-        vectors = self.matrix[torch.tensor(row, device=self.matrix.device)].to(embedded)
-        return embedded.index_put((torch.tensor(example), torch.tensor(position)), vectors)
+        example, position, row = torch.tensor(cells, device=embedded.device).unbind(1)
+        return embedded.index_put((example, position), self.matrix[row].to(embedded))
