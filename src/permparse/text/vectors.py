@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -140,7 +141,7 @@ def vector_size(path: Path) -> int:
         return 0
 
 
-def _npy_size(file: object) -> int:
+def _npy_size(file: IO[bytes]) -> int:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     return int(read(file)[0][-1])

@@ -5,7 +5,7 @@ A sentence longer than the encoder can read is cut into several windows, each re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -31,8 +31,7 @@ class Pieces:
 
     def to(self, device: torch.device) -> Pieces:
         """The same on another device."""
-        moved = (part.to(device) for part in (self.ids, self.mask, self.links))
-        return Pieces(*moved, self.sentences, self.words)
+        return replace(self, ids=self.ids.to(device), mask=self.mask.to(device), links=self.links.to(device))
 
 
 def cut(tokenizer: Any, sentences: SentenceBatch, longest: int) -> Pieces:

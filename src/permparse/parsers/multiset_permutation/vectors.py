@@ -16,7 +16,7 @@ from permparse.base.errors import UserError
 from permparse.base.files import MODELS, digest, located
 from permparse.base.settings import merged
 from permparse.nn import Encoder, JumpScorer, WordEncoder, WordTable
-from permparse.parsers.multiset_permutation.codec import Codec
+from permparse.parsers.multiset_permutation.codec import END, Codec
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
 from permparse.text import Vectors, read_vectors, vector_size
 
@@ -92,14 +92,15 @@ def give_vectors(encoders: Mapping[str, Encoder], codec: Codec, new: Collection[
     for stage, encoder in encoders.items():
         if not isinstance(encoder, WordEncoder) or encoder.settings.vectors is None:
             continue
-        known, others = (part(encoder.settings.vectors) for part in (reader.known, reader.others))
+        known, others = reader.known(encoder.settings.vectors), reader.others(encoder.settings.vectors)
         device = encoder.words.weight.device
         ids = torch.from_numpy(np.array(codec.words.ids(known.words), dtype=np.int64)).to(device)
         if stage in new:
             encoder.start_from(ids, torch.from_numpy(known.matrix).to(device))
         encoder.mark_given(ids)
         encoder.table = others.to(device)
-        seen = float(encoder.counts[ids].sum() / encoder.counts.sum().clamp(min=1))
+        text = encoder.counts.sum() - encoder.counts[codec.words.id(END)]
+        seen = float(encoder.counts[ids].sum() / text.clamp(min=1))
         total = len(codec.words) - len(codec.words.specials)
         kept = "carries" if _bytes(others) <= CARRIED else "refers to"
         lines.append(
