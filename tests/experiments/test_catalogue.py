@@ -5,7 +5,8 @@ import pytest
 from permparse.base.errors import UserError
 from permparse.experiments.catalogue import CALENDAR_ONE, CHOICES, COGS, COGS_COPY, all_studies, choose
 from permparse.experiments.plan import Run
-from permparse.experiments.study import Cell, Row
+from permparse.experiments.study import Cell, Line, Row
+from permparse.parsers.recipe import Recipe
 from permparse.tasks import get_task
 
 STUDIES = all_studies()
@@ -61,6 +62,41 @@ def test_the_paper_stands_first(name: str, figures: list[str]) -> None:
     first = STUDIES[name].lines[0]
     assert first.label == "the paper, RoBERTa"
     assert [str(cell) for cell in first.cells] == figures
+
+
+HAND_WRITTEN = ("short", "items", "clock")
+
+
+def _notation(recipe: Recipe) -> str:
+    """What a recipe knows about the output language, by its settings."""
+    task = get_task(recipe.task, **recipe.data.options)
+    if recipe.data.notation != "task":
+        return "learned notation"
+    by_hand = any(getattr(task, option, False) for option in HAND_WRITTEN)
+    return "hand-written notation" if by_hand else "the paper's notation"
+
+
+def _labelled() -> list[tuple[Line, Row]]:
+    named = ("cogs-exact", "cogs-order-free", "atis", "okapi", "clauses")
+    return [(line, row) for name in named for line in STUDIES[name].lines for row in line.rows]
+
+
+def test_a_label_says_the_notation_of_every_row() -> None:
+    for line, row in _labelled():
+        recipe = Run(row, 1).recipe
+        assert line.label.rpartition("; ")[2] == _notation(recipe), row.name
+        task = get_task(recipe.task, **recipe.data.options)
+        if "learned" in line.label:
+            assert not any(getattr(task, option, False) for option in HAND_WRITTEN), row.name
+        if recipe.task.startswith("atis") and "hand-written" not in line.label:
+            assert recipe.data.lexicon == "none", row.name
+    assert len({line.label.rpartition("; ")[2] for line, _ in _labelled()}) == 3
+
+
+def test_tables_by_task_are_in_the_papers_notation() -> None:
+    for name in ("breakdown", "runtimes", "parameters"):
+        for row in STUDIES[name].rows:
+            assert _notation(Run(row, 1).recipe) == "the paper's notation", row.name
 
 
 def test_cogs_is_shown_with_and_without_the_lexicon() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from permparse.base.errors import UserError
+from permparse.experiments import plan
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run, folder_for, missing, only_rows, runs_of, trained_stage_for
 from permparse.experiments.records import Record, read_records, write_record
@@ -24,6 +25,16 @@ def test_every_row_is_run_with_every_seed_and_first_seeds_come_first() -> None:
     other = Row("other", "doubling")
     runs = runs_of([_study(ROW, other), _study(ROW)], 2)
     assert [run.name for run in runs] == ["mine-seed0", "other-seed0", "mine-seed1", "other-seed1"]
+
+
+def test_tables_show_seeds_that_no_setting_was_chosen_by(
+    results: Path, record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "FIRST_SEED", 100)
+    assert [run.seed for run in runs_of([_study(ROW)], 2)] == [100, 101]
+    for seed in (7, 100):
+        write_record(results, record(ROW, seed))
+    assert [found.seed for found in Known(results).of_row(ROW)] == [100]
 
 
 def test_single_rows_can_be_chosen_by_name() -> None:

@@ -86,7 +86,7 @@ def test_another_decoder_evaluates_the_same_weights(trained: tuple[Job, Record],
     result = execute(replace(job, row=row, results=tmp_path / "results"))
     assert (job.folder / "run.json").stat().st_mtime_ns == before
     assert result.trained_as == record.trained_as
-    assert 'decoder = "hungarian"\ncandidates = 3\nsurprise_weight = 0.0\n' in result.recipe
+    assert 'decoder = "hungarian"\nsharpening = 1.0\ncandidates = 3\nsurprise_weight = 0.0\n' in result.recipe
     assert result.evaluations["test"].total.freq == record.evaluations["test"].total.freq
 
 

@@ -6,7 +6,7 @@ import torch
 
 from nn.oracles import PlainEncoder, sentence
 from permparse.base.errors import UserError
-from permparse.nn import PAD, UNK, InputSizes, build_encoder, sentence_batch
+from permparse.nn import PAD, UNK, InputSizes, Sentence, WordTable, build_encoder, sentence_batch
 from permparse.nn.encoders import WordEncoderSettings
 
 KINDS = ["geometric", "bilstm"]
@@ -76,17 +76,43 @@ def test_word_dropout_replaces_words_in_training_only():
 
 
 def test_given_vectors_are_used_and_can_be_frozen():
-    given = {"embedding_size": 6, "vectors": "glove.txt"}
-    network = plain(**given, freeze_vectors=True)
+    network = plain(embedding_size=6, hidden_size=6, vectors="glove.txt", freeze_vectors=True)
     before, vectors = network.words.weight.clone(), torch.randn(2, 6)
-    network.start_from(torch.tensor([7, 3]), vectors)
+    given = torch.tensor([7, 3])
+    network.start_from(given, vectors)
+    network.mark_given(given)
     assert torch.equal(network.words.weight[[7, 3]], vectors)
-    assert torch.equal(network.words.weight[:3], before[:3])
-    assert not network.words.weight.requires_grad
-    assert plain(**given).words.weight.requires_grad
-    assert plain(freeze_vectors=True).words.weight.requires_grad
+    torch.testing.assert_close(network.words.weight[:3], before[:3] * vectors.std(correction=0) / 0.1)
+    network(sentence_batch([sentence([7, 3, 5])])).sum().backward()
+    gradient = network.words.weight.grad
+    assert gradient is not None
+    assert not gradient[[7, 3]].any()
+    assert gradient[5].any()
     with pytest.raises(ValueError, match=r"vectors: expected shape \[2, 6\], got \[2, 5\]"):
         network.start_from(torch.tensor([5, 3]), vectors[:, :5])
+
+
+def test_an_unseen_word_has_the_vector_of_the_table():
+    network = plain(word_dropout=0.0).eval()
+    network.table = WordTable(["zeno", "rome"], torch.randn(2, 8), lowercase=True)
+    batch = sentence_batch(
+        [Sentence(("Zeno", "sees", "it"), np.array([UNK, 4, UNK])), Sentence(("Rome", "now"), np.array([6, UNK]))]
+    )
+    states = network(batch)
+    torch.testing.assert_close(states[0, 0], network.table.matrix[0])
+    for b, i, known in ((0, 1, 4), (0, 2, UNK), (1, 0, 6), (1, 1, UNK)):
+        torch.testing.assert_close(states[b, i], network.words.weight[known])
+    assert "Zeno" in network.table
+    assert not any(name.startswith("table") for name in network.state_dict())
+
+
+def test_a_word_that_dropout_makes_unknown_has_no_vector():
+    network = plain(word_dropout=0.5, dropout=0.0)
+    network.table = WordTable([f"word{i}" for i in range(9)], torch.randn(9, 8), lowercase=False)
+    states = network(sentence_batch([sentence([5] * 200)]))[0]
+    unknown = (states == network.words.weight[UNK]).all(-1)
+    assert 60 < int(unknown.sum()) < 140
+    assert torch.equal(states[~unknown][0], network.words.weight[5])
 
 
 def test_features_and_contents_are_added_to_the_word():

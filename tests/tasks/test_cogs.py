@@ -91,12 +91,12 @@ def test_metrics_never_fail(predicted, gold):
         assert metric(predicted, gold) in (True, False)
 
 
-def test_order_free_match_ignores_order_only():
+def test_order_free_match_compares_sets():
     gold = "* a ( x _ 1 ) ; * b ( x _ 4 ) ; c ( x _ 2 ) AND d ( x _ 3 )"
     assert order_free_match("* b ( x _ 4 ) ; * a ( x _ 1 ) ; d ( x _ 3 ) AND c ( x _ 2 )", gold)
     assert not order_free_match("* a ( x _ 1 ) ; * b ( x _ 4 ) ; c ( x _ 3 ) AND d ( x _ 2 )", gold)
     assert not order_free_match("* a ( x _ 1 ) ; c ( x _ 2 ) AND d ( x _ 3 )", gold)
-    assert not order_free_match(gold + " AND d ( x _ 3 )", gold)
+    assert order_free_match(gold + " AND d ( x _ 3 )", gold)  # sets, as the paper compares them
     assert not TASK.metrics["exact"]("* b ( x _ 4 ) ; * a ( x _ 1 ) ; d ( x _ 3 ) AND c ( x _ 2 )", gold)
 
 

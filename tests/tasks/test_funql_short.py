@@ -4,9 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from permparse.parsers.legacy import old_knowledge
 from permparse.tasks import get_task
 
-TASK = get_task("atis-iid")
+SEEN = [
+    "answer _flight ( intersection _from_2 city_name boston _to_2 city_name denver )",
+    "answer _flight ( intersection _from_2 city_name boston _to_2 city_name rome _day_2 day monday )",
+    "answer _flight _from_2 airport_code bwi",
+    "answer ( intersection _day_2 day monday _<_fare_2 dollar 100 )",
+    "answer _flight _airline_2 dl",
+]
+TASK = get_task("atis-iid").learned([get_task("atis-iid").example("", output) for output in SEEN])
 VERBOSE = get_task("atis-iid", short=False)
 
 
@@ -61,3 +69,16 @@ TOKENS = [
 def test_any_sequence_is_restored(tokens):
     assert TASK.restore(TASK.shorten(" ".join(tokens))) == " ".join(tokens)
     assert isinstance(TASK.restore(tokens), str)
+
+
+def test_the_types_that_a_relation_implies_are_learned_from_training_queries():
+    assert TASK.knowledge == {"_<_fare_2": "dollar", "_day_2": "day", "_from_2": "city_name", "_to_2": "city_name"}
+    assert get_task("atis-iid").with_knowledge(TASK.knowledge) == TASK
+    unlearned = get_task("atis-iid")
+    assert " ".join(unlearned.shorten(SEEN[0])) == "_flight _from_2 city_name boston _to_2 city_name denver"
+    assert not VERBOSE.learned([VERBOSE.example("", SEEN[0])]).knowledge
+
+
+def test_a_parser_that_knew_the_types_by_a_table_still_does():
+    assert old_knowledge("atis-length", ["_to_2", "_time_elapsed_2", "boston"]) == {"_to_2": "city_name"}
+    assert old_knowledge("cogs", ["_to_2"]) == {}

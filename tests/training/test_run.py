@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -67,40 +68,47 @@ def interrupted_while_ordering(recipe: Recipe, folder: Path, monkeypatch: pytest
             train(recipe, folder, quiet=True)
 
 
+def write_vectors(path: Path, words: str, size: int = 16) -> np.ndarray:
+    given = np.random.default_rng(0).normal(size=(len(words), size)).astype(np.float32)
+    rows = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, given, strict=True))
+    path.write_text("".join(rows))
+    return given
+
+
 @pytest.mark.parametrize("freeze", ["false", "true"])
-def test_given_vectors_are_read_once_and_a_resumed_run_needs_no_file(
+def test_a_resumed_run_gives_the_same_with_given_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, freeze: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    given = np.random.default_rng(0).normal(size=(11, 16)).astype(np.float32)
-    rows = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip("abcdefghijk", given, strict=True))
-    (tmp_path / "vectors.txt").write_text("".join(rows))
-    settings = [*VECTORS, "tagger.encoder.embedding_size=16", "tagger.training.epochs=1"]
+    given = write_vectors(tmp_path / "vectors.txt", "abcdefghijkz")
     freezing = [f"{name}.encoder.freeze_vectors={freeze}" for name in ("tagger", "scorer")]
-    recipe = load_recipe("doubling", [*TINY, *settings, *freezing])
+    recipe = load_recipe("doubling", [*TINY, *VECTORS, "tagger.training.epochs=1", *freezing])
     interrupted_while_ordering(recipe, tmp_path / "stopped", monkeypatch)
     whole = train(recipe, tmp_path / "whole", quiet=True)
-    (tmp_path / "vectors.txt").unlink()
     resumed = train(recipe, tmp_path / "stopped", resume=True, quiet=True)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     ids = whole.codec.words.ids("abcdefghijk")
     for network in (Parser.load(tmp_path / "whole").tagger, resumed.scorer):
-        kept = torch.equal(network.encoder.words.weight[ids], torch.from_numpy(given))
+        kept = torch.equal(network.encoder.words.weight[ids], torch.from_numpy(given[:11]))
         assert kept is (freeze == "true")
     events = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
-    assert [e["line"] for e in events if e["event"] == "initialised"] == [
-        "tag: vectors of 11 of 11 words",
-        "order: vectors of 11 of 11 words",
-    ]
+    told = [e["line"] for e in events if e["event"] == "initialised"]
+    for stage, line in zip(("tag", "order"), told, strict=True):
+        found, _, kept = line.partition("; ")
+        assert re.fullmatch(rf"{stage}: vectors of 11 of 11 words \(100\.0% of the training text\)", found), line
+        assert kept == "the parser carries those of 1 others"
 
 
 def test_a_wrong_file_of_vectors_stops_a_run_before_it_begins(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
-    path.write_text("a 0.5 0.5\n")
-    for setting in ("tagger.encoder.vectors", "scorer.encoder.vectors"):
+    path.write_text("a 0.5 0.5\nb 0.5\n")
+    for setting in ("tagger.encoder.vectors", "scorer.encoder.vectors", "scorer.symbol_vectors"):
         recipe = load_recipe("doubling", [*TINY, f"{setting}={path}"])
-        with pytest.raises(UserError, match=r"vectors\.txt:1: expected a word and \d+ numbers"):
+        with pytest.raises(UserError, match=r"vectors\.txt:2: expected a word and 2 numbers"):
             train(recipe, tmp_path / "run", quiet=True)
+    path.write_text("Haus 0.5 0.5\n")
+    with pytest.raises(UserError, match="has a vector for none of the 11 words of the vocabulary"):
+        train(load_recipe("doubling", [*TINY, f"tagger.encoder.vectors={path}"]), tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()
 
 

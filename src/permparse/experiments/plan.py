@@ -16,6 +16,9 @@ from permparse.parsers.base import RECIPE_FILE
 from permparse.parsers.recipe import Recipe, load_recipe, read_recipe
 from permparse.training.reuse import is_trained
 
+FIRST_SEED = 100
+"""Tables show seeds from here on; those below are for choosing settings."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -59,7 +62,7 @@ def same_shared_stage(one: Recipe, other: Recipe) -> bool:
 
 def runs_of(studies: Iterable[Study], seeds: int | None) -> list[Run]:
     """Every run the studies show, each once, the first seed of all rows first."""
-    wanted = [Run(row, seed) for study in studies for row in study.rows for seed in range(seeds or study.seeds)]
+    wanted = [Run(row, FIRST_SEED + k) for study in studies for row in study.rows for k in range(seeds or study.seeds)]
     return sorted(dict.fromkeys(wanted), key=lambda run: run.seed)
 
 
@@ -97,9 +100,9 @@ class Known:
         return next((r for r in answers if r.row == run.row.name), answers[0] if answers else None)
 
     def of_row(self, row: Row) -> list[Record]:
-        """The records of a row as it is defined now, by seed."""
+        """The records of a row as it is defined now, by seed, those for choosing settings aside."""
         if row not in self._of_row:
-            seeds = sorted({record.seed for record in self.records})
+            seeds = sorted({record.seed for record in self.records if record.seed >= FIRST_SEED})
             found = [self.find(Run(row, seed)) for seed in seeds]
             self._of_row[row] = [record for record in found if record is not None]
         return self._of_row[row]

@@ -12,7 +12,15 @@ from permparse.nn.batches import (
     sentence_batch,
     tagger_batch,
 )
-from permparse.nn.encoders import Encoder, EncoderSettings, InputSizes, WordEncoder, build_encoder
+from permparse.nn.encoders import (
+    Encoder,
+    EncoderSettings,
+    InputSizes,
+    WordEncoder,
+    WordTable,
+    build_encoder,
+    restore_encoder,
+)
 from permparse.nn.geometric import geometric_log_attention
 from permparse.nn.jump_scorer import JumpScorer, saturated
 from permparse.nn.settings import ScorerSettings, TaggerSettings
@@ -34,9 +42,11 @@ __all__ = [
     "TaggerExample",
     "TaggerSettings",
     "WordEncoder",
+    "WordTable",
     "build_encoder",
     "geometric_log_attention",
     "multiset_loss",
+    "restore_encoder",
     "saturated",
     "scorer_batch",
     "sentence_batch",

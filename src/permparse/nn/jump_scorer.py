@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from permparse.nn.batches import ScorerBatch
-from permparse.nn.encoders import InputSizes, build_encoder
+from permparse.nn.encoders import Encoder, InputSizes, build_encoder
 from permparse.nn.encoders.words import small_embedding
 from permparse.nn.geometric import by_direction, geometric_log_attention
 from permparse.nn.settings import ScorerSettings
@@ -21,7 +21,6 @@ DISTANCE_LIMITS = (1, 2, 3, 5, 9)
 """The distances at which a new bucket begins, in either direction; distance 0 has one of its own."""
 DISTANCE_BUCKETS = 2 * len(DISTANCE_LIMITS) + 1
 
-SYMBOL_SIZE = 64
 MAX_COPIES = 8
 """Copies of one symbol at one word that are told apart; later ones share an embedding."""
 SATURATION = 14.0
@@ -38,16 +37,23 @@ class JumpScorer(nn.Module):
     same). The first ``special_symbols`` symbols are those of the lexicon and of variables.
     """
 
-    def __init__(self, settings: ScorerSettings, inputs: InputSizes, symbols: int, special_symbols: int) -> None:
+    def __init__(
+        self,
+        settings: ScorerSettings,
+        inputs: InputSizes,
+        symbols: int,
+        special_symbols: int,
+        encoder: Encoder | None = None,
+    ) -> None:
         super().__init__()
         self.settings, self.special_symbols = settings, special_symbols
-        self.encoder = encoder = build_encoder(settings.encoder, inputs)
+        self.encoder = encoder = encoder or build_encoder(settings.encoder, inputs)
         self.contents = small_embedding(symbols, encoder.contents_size) if settings.multisets else None
-        self.symbols = nn.Embedding(symbols, SYMBOL_SIZE)
+        self.symbols = nn.Embedding(symbols, settings.symbol_size)
         self.copies = nn.Embedding(MAX_COPIES, settings.copy_size)
         plain = settings.plain_values and settings.multisets
         self.plain = nn.Linear(encoder.contents_size, encoder.size) if plain else None
-        size, ff_size = encoder.size + SYMBOL_SIZE + settings.copy_size, settings.ff_size
+        size, ff_size = encoder.size + settings.symbol_size + settings.copy_size, settings.ff_size
         self.represent = nn.Sequential(
             nn.LayerNorm(size) if settings.normalise else nn.Identity(),
             nn.Linear(size, ff_size),
@@ -56,7 +62,7 @@ class JumpScorer(nn.Module):
             nn.Linear(ff_size, ff_size),
             nn.LayerNorm(ff_size) if settings.normalise else nn.Identity(),
         )
-        self.ends = nn.Sequential(nn.Linear(ff_size, ff_size), nn.GELU(), nn.Linear(ff_size, 2))
+        self.ends = _SeparateEnds(ff_size) if settings.separate_ends else _scores(ff_size, 2)
         self.jump = LowRankPairs(ff_size, settings.jump_size)
         self.direction = nn.Linear(ff_size, 2)
         self.distance = nn.Linear(ff_size, 2 * DISTANCE_BUCKETS) if settings.distance else None
@@ -111,6 +117,22 @@ class JumpScorer(nn.Module):
     def limit(self, scores: Tensor, clip: tuple[float, float]) -> Tensor:
         """Scores that saturate smoothly at ±SATURATION; without ``normalise`` the paper's hard clip."""
         return saturated(scores, SATURATION) if self.settings.normalise else scores.clamp(*clip)
+
+
+class _SeparateEnds(nn.Module):
+    """Scores of being first and of being last, by a network each."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.start, self.end = _scores(size, 1), _scores(size, 1)
+
+    def forward(self, tokens: Float[Tensor, "B N d"]) -> Float[Tensor, "B N 2"]:
+        return torch.cat([self.start(tokens), self.end(tokens)], -1)
+
+
+def _scores(size: int, count: int) -> nn.Sequential:
+    """A feed-forward network with so many scores of a token."""
+    return nn.Sequential(nn.Linear(size, size), nn.GELU(), nn.Linear(size, count))
 
 
 def saturated(scores: Tensor, limit: float) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 
 from permparse.base.settings import Section
@@ -32,12 +34,18 @@ class ScorerSettings(Section):
     plain_values: bool = False
     """Represent LEX and VAR tokens without context: by symbol, copy index and what else their word contributes. Then
     operators alone decide the order, and a value in an unusual place is found as easily as any other."""
+    symbol_size: int = Field(default=64, ge=1)
+    """Size of the embedding of a token's symbol, that of the vectors if they are given."""
+    symbol_vectors: Path | None = None
+    """File of word vectors that the symbols start from, as for the words of an encoder."""
     copy_size: int = Field(default=32, ge=1)
     """Size of the embedding of a token's copy index."""
     ff_size: int = Field(default=256, ge=1)
     """Hidden size of the feed-forward layers."""
     ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside those layers."""
+    separate_ends: bool = False
+    """Score first and last tokens by a network each (the paper) instead of one with two outputs."""
     jump_size: int = Field(default=64, ge=1)
     """Size of the query and key of a jump."""
     normalise: bool = True

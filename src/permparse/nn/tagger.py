@@ -18,7 +18,7 @@ from permparse.multiset import (
     most_likely_counts,
 )
 from permparse.nn.batches import SentenceBatch, TaggerBatch
-from permparse.nn.encoders import InputSizes, build_encoder
+from permparse.nn.encoders import Encoder, InputSizes, build_encoder
 from permparse.nn.settings import TaggerSettings
 
 FIRST_LOGIT = -3.0
@@ -33,10 +33,12 @@ class MultisetTagger(nn.Module):
     minus the log weights of the gold groups.
     """
 
-    def __init__(self, settings: TaggerSettings, inputs: InputSizes, symbols: int) -> None:
+    def __init__(
+        self, settings: TaggerSettings, inputs: InputSizes, symbols: int, encoder: Encoder | None = None
+    ) -> None:
         super().__init__()
         self.settings, self.symbol_count = settings, symbols
-        self.encoder = build_encoder(settings.encoder, inputs)
+        self.encoder = encoder or build_encoder(settings.encoder, inputs)
         self.ff = nn.Sequential(
             nn.Linear(self.encoder.size, settings.ff_size), nn.GELU(), nn.Dropout(settings.ff_dropout)
         )

@@ -7,7 +7,8 @@ loading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from permparse.base.errors import UserError
@@ -40,7 +41,6 @@ RETIRED: dict[str, Any] = {
         for network in _STAGES.values()
         for key, value in {"heads": 4, "static": True, "drop_all": False}.items()
     },
-    "scorer.symbol_size": 64,
     "scorer.max_copies": 8,
     "scorer.saturation": 14.0,
     "scorer.geometric": True,
@@ -67,6 +67,25 @@ RETIRED: dict[str, Any] = {
 
 DROPPED = frozenset(["checkpoint_seconds"])
 """Keys of version 0.1 that never changed a result."""
+
+ATIS_TYPES = (
+    (r"_(from|to|stop|to_city|loc:_t|services)_2", "city_name"),
+    (r"_from_airport_2", "airport_code"),
+    (r"_(airline_2|services_1)", "airline_code"),
+    (r"_.*(?<!elapsed_)time_2", "time"),
+    (r"_(after_|before_)?day(_arrival|_return)?_2", "day"),
+    (r"_day_number(_arrival|_return)?_2", "day_number"),
+    (r"_month(_arrival|_return)?_2", "month"),
+    (r"_during_day(_arrival)?_2", "day_period"),
+    (r"_class_type_2", "class_description"),
+    (r"_([<>]_)?fare_2", "dollar"),
+    (r"_meal_2", "meal_description"),
+    (r"_flight_number_2", "flight_number"),
+    (r"_fare_basis_code_2", "fare_basis_code"),
+    (r"_aircraft_2|_capacity", "aircraft_code"),
+    (r"_year_2", "year"),
+)
+"""The types that parsers of ATIS left out by a table before they learned it; those parsers alone still need it."""
 
 WEIGHTS = (("source.encoder.", "encoder."), ("source.", "encoder."))
 """How the names of weights began in version 0.1, and how they begin today."""
@@ -107,6 +126,14 @@ def modern_weight(name: str) -> str:
         if name.startswith(old):
             return new + name.removeprefix(old)
     return name
+
+
+def old_knowledge(task: str, symbols: Iterable[str]) -> dict[str, str]:
+    """What the task of a parser knew by itself before tasks learned from examples."""
+    if not task.startswith("atis-"):
+        return {}
+    matches = ((symbol, kind) for symbol in symbols for pattern, kind in ATIS_TYPES if re.fullmatch(pattern, symbol))
+    return dict(reversed(list(matches)))
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

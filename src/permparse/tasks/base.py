@@ -76,6 +76,19 @@ class Task(ABC):
         notation defines it; tagger.hints.kind = "task" uses it."""
         return None
 
+    def learned(self, examples: Sequence[Example]) -> "Task":
+        """The task with what its notation learns from training examples; itself if it learns nothing."""
+        return self
+
+    @property
+    def knowledge(self) -> dict[str, str]:
+        """What it has learned, to be saved with a parser."""
+        return {}
+
+    def with_knowledge(self, knowledge: Mapping[str, str]) -> "Task":
+        """The task that has learned this."""
+        return self
+
     def groups(self, example: Example) -> dict[str, str]:
         """By what to break results down: {"category": "PP", ...}."""
         return {} if example.category is None else {"category": example.category}

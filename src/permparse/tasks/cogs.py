@@ -173,10 +173,10 @@ def _argument(token: str) -> str:
 
 
 def order_free_match(predicted: str, gold: str) -> bool:
-    """The same definite descriptions in front and the same conjuncts, each in any order."""
+    """The same set of definite descriptions in front and the same set of conjuncts (the paper's measure)."""
     return _parts(predicted) == _parts(gold)
 
 
-def _parts(form: str) -> tuple[list[str], list[str]]:
+def _parts(form: str) -> tuple[set[str], set[str]]:
     *definites, rest = " ".join(form.split()).split(" ; ")
-    return sorted(definites), sorted(rest.split(" AND "))
+    return set(definites), set(rest.split(" AND "))

@@ -2,52 +2,54 @@
 
 Left out are `answer`, the type of a constant where its relation says it, the brackets and `intersection` of
 conjuncts that end the query, and the brackets around `or` and `intersection` of two. None has a word in the question.
+Which type a relation implies is learned from training queries.
 """
 
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from permparse.tasks.funql import UNARY, VARIADIC, arity
 
 ANSWER = "answer"
 TYPES = UNARY - {ANSWER, "count", "not"}
-TYPE_OF_RELATION = (
-    (r"_(from|to|stop|to_city|loc:_t|services)_2", "city_name"),
-    (r"_from_airport_2", "airport_code"),
-    (r"_(airline_2|services_1)", "airline_code"),
-    (r"_.*(?<!elapsed_)time_2", "time"),
-    (r"_(after_|before_)?day(_arrival|_return)?_2", "day"),
-    (r"_day_number(_arrival|_return)?_2", "day_number"),
-    (r"_month(_arrival|_return)?_2", "month"),
-    (r"_during_day(_arrival)?_2", "day_period"),
-    (r"_class_type_2", "class_description"),
-    (r"_([<>]_)?fare_2", "dollar"),
-    (r"_meal_2", "meal_description"),
-    (r"_flight_number_2", "flight_number"),
-    (r"_fare_basis_code_2", "fare_basis_code"),
-    (r"_aircraft_2|_capacity", "aircraft_code"),
-    (r"_year_2", "year"),
-)
-"""Relations by pattern, with the type that their constants nearly always have."""
+Implied = Mapping[str, str]
+"""By relation, the type that a constant directly behind it has."""
 
 
-def leave_out(tokens: Sequence[str]) -> list[str] | None:
+def implied_types(queries: Iterable[Sequence[str]]) -> dict[str, str]:
+    """The type that mostly follows each relation in some queries, where a type or a constant mostly follows at all."""
+    found: dict[str, Counter[str]] = {}
+    for tokens in queries:
+        for relation, following in pairwise(tokens):
+            if relation.startswith("_"):
+                found.setdefault(relation, Counter())[following if following in TYPES else ""] += 1
+    best = {relation: of.most_common(1)[0] for relation, of in found.items()}
+    return {
+        relation: kind
+        for relation, (kind, count) in sorted(best.items())
+        if kind and 2 * count > found[relation].total()
+    }
+
+
+def leave_out(tokens: Sequence[str], implied: Implied) -> list[str] | None:
     """The tokens of a query without what `put_back` knows; None if they would not come back as they were."""
     if tokens[:1] != [ANSWER]:
         return None
     body = list(tokens[1:])
     candidates = [
-        _without_types(shape(body)) for shape in (_without_both, _without_intersection, _without_brackets, list)
+        _without_types(shape(body), implied)
+        for shape in (_without_both, _without_intersection, _without_brackets, list)
     ]
-    return next((short for short in [*candidates, body] if put_back(short) == list(tokens)), None)
+    return next((short for short in [*candidates, body] if put_back(short, implied) == list(tokens)), None)
 
 
-def put_back(short: Sequence[str]) -> list[str]:
+def put_back(short: Sequence[str], implied: Implied) -> list[str]:
     """The whole query; on an ill-formed one whatever comes of it."""
     body: list[str] = []
     for token, following in zip(short, [*short, ""][1:], strict=True):
         body.append(token)
-        kind = implied_type(token)
+        kind = implied.get(token)
         if kind is not None and following and following not in ("(", ")") and not is_function(following):
             body.append(kind)
     body = _with_brackets(body)
@@ -57,18 +59,13 @@ def put_back(short: Sequence[str]) -> list[str]:
     return [ANSWER, *body]
 
 
-def implied_type(relation: str) -> str | None:
-    """The type of a constant that directly follows the relation."""
-    return next((kind for pattern, kind in TYPE_OF_RELATION if re.fullmatch(pattern, relation)), None)
-
-
 def is_function(token: str) -> bool:
     return token in VARIADIC or arity(token) > 0
 
 
-def _without_types(body: Sequence[str]) -> list[str]:
+def _without_types(body: Sequence[str], implied: Implied) -> list[str]:
     before = ["", *body]
-    return [t for previous, t in zip(before, body, strict=False) if t not in TYPES or implied_type(previous) != t]
+    return [t for previous, t in zip(before, body, strict=False) if t not in TYPES or implied.get(previous) != t]
 
 
 def _without_both(body: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producer
 from permparse.text.reader import Row, clean_sentence, read_tsv
 from permparse.text.tokenizers import english_tokens
 from permparse.text.trigrams import Trigrams
-from permparse.text.vectors import read_vectors
+from permparse.text.vectors import Vectors, read_vectors, vector_size
 from permparse.text.vocabulary import UNKNOWN, Vocabulary
 from permparse.text.writing import Writing
 
@@ -23,6 +23,7 @@ __all__ = [
     "Row",
     "Target",
     "Trigrams",
+    "Vectors",
     "Vocabulary",
     "Writing",
     "align",
@@ -34,4 +35,5 @@ __all__ = [
     "read_tsv",
     "read_vectors",
     "unreachable",
+    "vector_size",
 ]

@@ -31,7 +31,7 @@ def align(
     targets: Sequence[Sequence[str]],
     *,
     threshold: float,
-    iterations: int = 100,
+    iterations: int = 150,
     null_links: bool = False,
 ) -> list[list[Copies]]:
     """Links with posterior ≥ `threshold` (χ), one list per example, sorted by position and token: l copies of a

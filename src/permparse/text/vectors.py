@@ -1,118 +1,147 @@
-"""Word vectors from a text file, one word and its numbers a line, as GloVe, word2vec and fastText write them.
+"""Word vectors from a file: text, or arrays as `.npy`, `.npz` or `.safetensors`.
 
-Only the vectors of the words asked for are kept; everything that can be wrong is reported with file and line.
+Arrays hold ``vectors`` [n, e], the only one in .npy. Their words are in the array ``words``: strings in .npz, in
+.safetensors the bytes (uint8) of UTF-8 text, one per line; or else in a file beside it: glove.npy, glove.words.txt.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load as arrays_from_bytes
+from safetensors.numpy import save as arrays_to_bytes
 
 from permparse.base.errors import UserError
+from permparse.text.vector_lines import LARGEST, line_size, read_lines
 
-LARGEST = 1e30
-
-
-def read_vectors(
-    path: Path | str, words: Iterable[str], size: int, fold: Callable[[str], str] = str
-) -> dict[str, np.ndarray]:
-    """The vectors, float32 [size] each, of those `words` that the file has.
-
-    A line stands for `fold` of its word, so that a lower-case vocabulary finds "Monday" as "monday"; a line that
-    needs no folding comes first, then the earlier one. A first line of two whole numbers is a header.
-    """
-    path, wanted = Path(path).expanduser(), frozenset(words)
-    found: dict[str, np.ndarray] = {}
-    exact: set[str] = set()
-    for number, line in _vector_lines(path, size):
-        written = _decoded(line[: line.index(b" ")], path, number)
-        word = fold(written)
-        if word in wanted and word not in exact and (word == written or word not in found):
-            found[word] = _numbers(line, path, number)
-            if word == written:
-                exact.add(word)
-    if wanted and not found:
-        raise UserError(
-            f"{path}: has a vector for none of the {len(wanted):,} words of the vocabulary; "
-            "is it of the right language, and in the same case (data.lowercase)?"
-        )
-    return found
+VECTORS, WORDS = "vectors", "words"
+ARRAYS = (".npy", ".npz", ".safetensors")
 
 
-def _vector_lines(path: Path, size: int) -> Iterator[tuple[int, bytes]]:
-    """Number and content of the lines with a word and `size` numbers; those of words with blanks are left out."""
-    empty = True
-    for number, line in _lines(path):
-        count = line.count(b" ")
-        if number == 1 and _is_header(line):
-            _require_size(path, number, int(line.split()[1]), size)
-            continue
-        empty = False
-        if count > size and number > 1 and not _all_numbers(line.split()[1:]):
-            continue  # GloVe's "at name@domain.com", which no tokenizer gives as one word
-        _require_size(path, number, count, size)
-        yield number, line
-    if empty:
-        raise UserError(f"{path}: is empty; expected a word and {size} numbers in each line")
+@dataclass(frozen=True)
+class Vectors:
+    """A vector for every one of some words: row i of ``matrix``, float32 [n, e], belongs to ``words[i]``."""
+
+    words: tuple[str, ...]
+    matrix: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def folded(self, fold: Callable[[str], str]) -> Vectors:
+        """The vectors of `fold` of each word, so that a lower-case vocabulary finds "Monday" as "monday".
+
+        A word that needs no folding comes first, then the earlier one.
+        """
+        rows: dict[str, int] = {}
+        for row, word in enumerate(self.words):
+            key = fold(word)
+            known = rows.setdefault(key, row)
+            if key == word and self.words[known] != word:
+                rows[key] = row
+        return Vectors(tuple(rows), self.matrix[list(rows.values())])
+
+    def restricted(self, wanted: Callable[[str], bool]) -> Vectors:
+        """The vectors of some of the words."""
+        rows = [row for row, word in enumerate(self.words) if wanted(word)]
+        return Vectors(tuple(self.words[row] for row in rows), self.matrix[rows])
+
+    def to_bytes(self) -> bytes:
+        """As a .safetensors file."""
+        text = np.frombuffer("\n".join(self.words).encode(), dtype=np.uint8)
+        return arrays_to_bytes({VECTORS: np.ascontiguousarray(self.matrix), WORDS: text.copy()})
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Vectors:
+        """The inverse of `to_bytes`."""
+        arrays = arrays_from_bytes(content)
+        return cls(tuple(_text_words(arrays[WORDS])), arrays[VECTORS])
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of the file, without blanks at their end, numbered from 1."""
+def read_vectors(path: Path) -> Vectors:
+    """The vectors of a file; a UserError says what is wrong with it, and where."""
     try:
-        with path.open("rb") as file:
-            first = file.readline().removeprefix(b"\xef\xbb\xbf")
-            if b"\0" in first:
-                raise UserError(f"{path}: is not text; expected a word and its numbers in each line, uncompressed")
-            for number, line in enumerate(chain([first] if first else [], file), 1):
-                yield number, line.rstrip()
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file of word vectors (relative to {Path.cwd()})") from None
+        words, matrix = _read(path)
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename}: no such file of word vectors (relative to {Path.cwd()})") from None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read as a file of word vectors ({error.strerror})") from None
-
-
-def _require_size(path: Path, number: int, found: int, size: int) -> None:
-    if found == size:
-        return
-    remedy = f"set embedding_size = {found}, or take another file" if number == 1 and found else "mend the line"
-    raise UserError(
-        f"{path}:{number}: expected a word and {size} numbers (embedding_size) between single blanks, "
-        f"got {found}; {remedy}"
-    )
-
-
-def _is_header(line: bytes) -> bool:
-    fields = line.split()
-    return len(fields) == 2 and all(field.isdigit() for field in fields)
-
-
-def _all_numbers(fields: list[bytes]) -> bool:
-    try:
-        np.array(fields).astype(np.float64)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(line: bytes, path: Path, number: int) -> np.ndarray:
-    fields = line.split(b" ")[1:]
-    try:
-        vector = np.array(fields).astype(np.float64)
-    except ValueError:
-        wrong = next(field for field in fields if not _all_numbers([field]))
-        shown = wrong.decode("utf-8", "backslashreplace")
-        raise UserError(f"{path}:{number}: expected a number, got {shown!r}; mend the line") from None
-    if not (np.abs(vector) < LARGEST).all():  # false for NaN, too
-        raise UserError(f"{path}:{number}: expected finite numbers, got NaN or one beyond ±{LARGEST:g}; mend the line")
-    return vector.astype(np.float32)
-
-
-def _decoded(word: bytes, path: Path, number: int) -> str:
-    try:
-        return word.decode("utf-8")
-    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: cannot be read as a file of word vectors ({error.strerror or error})") from None
+    except (ValueError, zipfile.BadZipFile, SafetensorError) as error:
+        raise UserError(f"{path}: cannot be read as {path.suffix} ({error})") from None
+    if matrix.ndim != 2 or len(matrix) != len(words) or not len(words):
         raise UserError(
-            f"{path}:{number}: byte 0x{word[error.start]:02x} is not UTF-8; save the file as UTF-8 "
-            "(for example: iconv -f latin1 -t utf-8)"
-        ) from None
+            f"{path}: expected a vector for each word, as an array of shape [words, size], "
+            f"got {len(words):,} words and an array of shape {list(matrix.shape)}"
+        )
+    wrong = np.flatnonzero(~(np.abs(matrix) < LARGEST).all(1))  # true for NaN, too
+    if len(wrong):
+        raise UserError(f"{path}: expected finite numbers, got NaN or one beyond ±{LARGEST:g} for {words[wrong[0]]!r}")
+    return Vectors(tuple(words), np.ascontiguousarray(matrix, dtype=np.float32))
+
+
+def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
+    if path.suffix not in ARRAYS:
+        return read_lines(path)
+    arrays = _arrays(path)
+    if VECTORS not in arrays:
+        found = ", ".join(sorted(arrays)) or "none"
+        raise UserError(f"{path}: expected an array {VECTORS!r}, found {found}")
+    if WORDS not in arrays:
+        return _words_beside(path), arrays[VECTORS]
+    words = arrays[WORDS]
+    return [str(word) for word in words] if words.dtype.kind == "U" else _text_words(words), arrays[VECTORS]
+
+
+def _arrays(path: Path) -> Mapping[str, np.ndarray]:
+    if path.suffix == ".safetensors":
+        return arrays_from_bytes(path.read_bytes())
+    if path.suffix == ".npy":
+        with path.open("rb") as file:
+            return {VECTORS: np.lib.format.read_array(file, allow_pickle=False)}
+    with zipfile.ZipFile(path) as archive:
+        arrays = {}
+        for name in archive.namelist():
+            with archive.open(name) as file:
+                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
+        return arrays
+
+
+def _words_beside(path: Path) -> list[str]:
+    beside = path.with_name(f"{path.stem}.words.txt")
+    if not beside.is_file():
+        raise UserError(f"{path}: expected its words in {beside.name} beside it, one per line; there is no such file")
+    return beside.read_text(encoding="utf-8").rstrip("\n").split("\n")
+
+
+def _text_words(content: np.ndarray) -> list[str]:
+    return content.astype(np.uint8).tobytes().decode("utf-8").rstrip("\n").split("\n")
+
+
+def vector_size(path: Path) -> int:
+    """e, reading no more of the file than that takes; 0 if it cannot be read, which `read_vectors` explains."""
+    try:
+        if path.suffix == ".safetensors":
+            with safe_open(path, "numpy") as file:
+                return int(file.get_slice(VECTORS).get_shape()[-1])
+        if path.suffix == ".npz":
+            with zipfile.ZipFile(path) as archive, archive.open(f"{VECTORS}.npy") as member:
+                return _npy_size(member)
+        if path.suffix == ".npy":
+            with path.open("rb") as file:
+                return _npy_size(file)
+        return line_size(path)
+    except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile, SafetensorError):
+        return 0
+
+
+def _npy_size(file: IO[bytes]) -> int:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return int(read(file)[0][-1])

@@ -1,6 +1,15 @@
 """Encoders: from sentences to states that know their context, by kind."""
 
-from permparse.nn.encoders.base import AnyEncoder, Encoder, EncoderSettings, InputSizes, build_encoder, encoder_class
+from permparse.nn.encoders.base import (
+    AnyEncoder,
+    Encoder,
+    EncoderSettings,
+    InputSizes,
+    build_encoder,
+    encoder_class,
+    restore_encoder,
+)
+from permparse.nn.encoders.word_table import WordTable
 from permparse.nn.encoders.words import WordEncoder, WordEncoderSettings
 
 __all__ = [
@@ -10,6 +19,8 @@ __all__ = [
     "InputSizes",
     "WordEncoder",
     "WordEncoderSettings",
+    "WordTable",
     "build_encoder",
     "encoder_class",
+    "restore_encoder",
 ]

@@ -20,6 +20,7 @@ from permparse.nn.batches import SentenceBatch
 ENCODERS = {
     "geometric": "permparse.nn.encoders.geometric:GeometricEncoder",
     "bilstm": "permparse.nn.encoders.bilstm:BiLSTMEncoder",
+    "pretrained": "permparse.nn.encoders.pretrained:PretrainedEncoder",
 }
 DEFAULT_KIND = "geometric"
 
@@ -28,7 +29,8 @@ class EncoderSettings(Section):
     """What all encoders have in common."""
 
     kind: str = DEFAULT_KIND
-    """geometric (attention to the closest match), bilstm, or the path of a class of your own, module:Class."""
+    """geometric (attention to the closest match), bilstm, pretrained (of Hugging Face), or the path of a class of your
+    own, module:Class."""
     lr: float | None = Field(default=None, gt=0)
     """Highest learning rate of the encoder's weights; that of all others if not set."""
 
@@ -75,6 +77,21 @@ class Encoder(nn.Module, ABC):
         """Learn from the ids of all words of the training data how rare each is; most encoders need not know."""
         return
 
+    def files(self) -> dict[str, bytes]:
+        """The files that a saved parser keeps of it besides the weights, by names of small letters."""
+        return {}
+
+    @classmethod
+    def from_files(
+        cls, settings: EncoderSettings, sizes: InputSizes, files: Mapping[str, bytes], where: str
+    ) -> Encoder:
+        """The encoder of a saved parser, with or without its weights, which follow; ``where`` begins a UserError."""
+        return cls(settings, sizes)
+
+    def facts(self) -> list[str]:
+        """What a user should know of it, in a few words."""
+        return []
+
 
 def encoder_class(kind: str) -> type[Encoder]:
     """The encoder of that kind."""
@@ -84,6 +101,11 @@ def encoder_class(kind: str) -> type[Encoder]:
 def build_encoder(settings: EncoderSettings, sizes: InputSizes) -> Encoder:
     """The untrained encoder that the settings describe."""
     return encoder_class(settings.kind)(settings, sizes)
+
+
+def restore_encoder(settings: EncoderSettings, sizes: InputSizes, files: Mapping[str, bytes], where: str) -> Encoder:
+    """The encoder that a saved parser has kept `files` of; its weights follow."""
+    return encoder_class(settings.kind).from_files(settings, sizes, files, where)
 
 
 def _settings_of_kind(value: Any) -> Any:

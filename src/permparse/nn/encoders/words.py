@@ -1,6 +1,7 @@
 """Encoders of words by embedding: learned, or starting from given vectors, then context, then both added up.
 
-What geometric attention and the LSTM share; each adds its own way to know the context.
+What geometric attention and the LSTM share; each adds its own way to know the context. A word that training lacks but
+the given vectors have is known by its vector.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from permparse.nn.batches import PAD, UNK, SentenceBatch
 from permparse.nn.encoders.base import Encoder, EncoderSettings, InputSizes
+from permparse.nn.encoders.word_table import WordTable
 
 EMBEDDING_SCALE = 0.1
 """Standard deviation of untrained embeddings, below the usual 1, so that a few epochs can move the words."""
@@ -28,7 +30,7 @@ class WordEncoderSettings(EncoderSettings):
     hidden_size: int = Field(default=128, ge=2, multiple_of=2)
     """Size of a word's state (for the LSTM: both directions together)."""
     embedding_size: int = Field(default=128, ge=1)
-    """Size of the word embedding; projected to hidden_size where they differ."""
+    """Size of the word embedding, that of the vectors if they are given; projected to hidden_size where they differ."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on embeddings and between layers."""
     word_dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -37,10 +39,10 @@ class WordEncoderSettings(EncoderSettings):
     """α: a word seen c times in training is also replaced with chance α / (α + c), so that names and values are mostly
     known by their context, as at test time, while the words around them stay."""
     vectors: Path | None = None
-    """Text file of word vectors to start from (one word and embedding_size numbers per line, as in GloVe); words
-    without a vector start at random."""
+    """File of word vectors to start from: text as in GloVe, .npy, .npz or .safetensors; also looked for in the folder
+    that PERMPARSE_MODELS names. Words without a vector start at random; a word that training lacks has its vector."""
     freeze_vectors: bool = False
-    """With vectors: keep all word embeddings as they start instead of training them."""
+    """With vectors: keep them as they are instead of training them; words without a vector are trained all the same."""
 
 
 class WordEncoder(Encoder):
@@ -49,17 +51,19 @@ class WordEncoder(Encoder):
     Settings = WordEncoderSettings
     settings: WordEncoderSettings
     counts: Tensor
+    given: Tensor
 
     def __init__(self, settings: WordEncoderSettings, sizes: InputSizes) -> None:
         super().__init__(settings, sizes)
         embedding, hidden = settings.embedding_size, settings.hidden_size
         self.words = small_embedding(sizes.words, embedding, padding_idx=PAD)
-        self.words.weight.requires_grad_(settings.vectors is None or not settings.freeze_vectors)
         self.features = nn.ModuleList(small_embedding(size, embedding) for size in sizes.features)
         self.project = nn.Identity() if embedding == hidden else nn.Linear(embedding, hidden)
         self.dropout = nn.Dropout(settings.dropout)
         # Needed for training alone, so no part of a saved network.
         self.register_buffer("counts", torch.zeros_like(self.words.weight[:, 0]), persistent=False)
+        self.register_buffer("given", torch.zeros(sizes.words, dtype=torch.bool), persistent=False)
+        self.table: WordTable | None = None
 
     @property
     def size(self) -> int:
@@ -75,11 +79,18 @@ class WordEncoder(Encoder):
 
     @torch.no_grad()
     def start_from(self, ids: Int[Tensor, " n"], vectors: Float[Tensor, "n e"]) -> None:
-        """Put given word vectors in the place of random ones."""
+        """Put given word vectors in the place of random ones; all other embeddings get their standard deviation."""
         expected = [len(ids), self.settings.embedding_size]
         if list(vectors.shape) != expected:
             raise ValueError(f"vectors: expected shape {expected}, got {list(vectors.shape)}")
+        scale = float(vectors.std(correction=0)) / EMBEDDING_SCALE
+        for embedding in (self.words, *self.features):
+            embedding.weight.mul_(scale)
         self.words.weight[ids] = vectors.to(self.words.weight)
+
+    def mark_given(self, ids: Int[Tensor, " n"]) -> None:
+        """Say which words have a given vector: those that ``freeze_vectors`` keeps as they are."""
+        self.given[ids] = True
 
     def count_words(self, ids: Int[Tensor, " n"]) -> None:
         self.counts = torch.bincount(ids, minlength=len(self.counts)).to(self.counts)
@@ -98,6 +109,10 @@ class WordEncoder(Encoder):
     ) -> Float[Tensor, "B m d"]:
         ids = self.drop_words(sentences.ids) if self.training else sentences.ids
         embedded = self.words(ids)
+        if self.settings.freeze_vectors:
+            embedded = torch.where(self.given[ids][..., None], embedded.detach(), embedded)
+        if self.table is not None:
+            embedded = self.table.filled(embedded, sentences)
         for index, feature in enumerate(self.features):
             if sentences.features is None:
                 raise ValueError(f"features: expected {len(self.features)} of every word, got none")

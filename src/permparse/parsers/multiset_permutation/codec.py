@@ -18,6 +18,7 @@ from permparse.base.errors import UserError
 from permparse.multiset import CanonicalMultiset, canonical_multiset
 from permparse.nn import InputSizes, Sentence
 from permparse.nn.batches import Copies as NumberedCopies
+from permparse.parsers.legacy import old_knowledge
 from permparse.parsers.recipe import Data
 from permparse.tasks import Task, build_lexicon
 from permparse.text import (
@@ -78,6 +79,9 @@ class Codec:
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
         """Learn notation, vocabularies and lexicon from training examples."""
+        task = task.learned(examples)
+        if task.knowledge:
+            examples = [replace(example, target=tuple(task.shorten(example.output))) for example in examples]
         writing, variables = None, task.variables
         if data.notation != "task":
             writing = _writing(data.notation, task, examples)
@@ -140,7 +144,9 @@ class Codec:
 
     def target(self, example: Example) -> list[str]:
         """The gold tokens of an example as the model sees them."""
-        return self.canonical(example.target if self.writing is None else self.writing.shorten(example.output))
+        if self.writing is not None:
+            return self.canonical(self.writing.shorten(example.output))
+        return self.canonical(self.task.shorten(example.output) if self.task.knowledge else example.target)
 
     def output(self, tokens: Sequence[str]) -> str:
         """The output that target tokens stand for."""
@@ -201,6 +207,7 @@ class Codec:
             "seen_in_lower_case": sorted(self.seen_in_lower_case),
             "trigrams": self.trigrams.to_json(),
             "share_names": self.share_names,
+            "knowledge": self.task.knowledge,
             "writing": None if self.writing is None else self.writing.to_json(),
         }
         return json.dumps(state, ensure_ascii=False)
@@ -208,10 +215,12 @@ class Codec:
     @classmethod
     def from_json(cls, text: str, task: Task) -> Codec:
         state = json.loads(text)
+        symbols = state["symbols"]
+        task = task.with_knowledge(state["knowledge"] if "knowledge" in state else old_knowledge(task.name, symbols))
         return cls(
             task,
             Vocabulary.from_list(state["words"], specials=WORD_SPECIALS),
-            Vocabulary.from_list(state["symbols"], specials=SPECIAL_SYMBOLS),
+            Vocabulary.from_list(symbols, specials=SPECIAL_SYMBOLS),
             Lexicon.from_json(state["lexicon"]),
             bool(state["lowercase"]),
             frozenset(state["seen_in_lower_case"]),

@@ -1,59 +1,63 @@
-"""The two networks of a recipe, at the size its vocabularies ask for, and the word vectors they start from."""
+"""The two networks of a recipe, at the size its vocabularies ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
+import json
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 
 from permparse.base.errors import UserError
-from permparse.nn import Encoder, JumpScorer, MultisetTagger, WordEncoder
+from permparse.nn import Encoder, EncoderSettings, JumpScorer, MultisetTagger, restore_encoder
 from permparse.parsers.base import device_of
 from permparse.parsers.multiset_permutation.codec import Codec
-from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
-from permparse.text import SPECIAL_SYMBOLS, Example, read_vectors
+from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
+from permparse.text import SPECIAL_SYMBOLS, Example
+
+ENCODERS_FILE = "encoders.json"
 
 
-def build_networks(recipe: MultisetPermutationRecipe, codec: Codec) -> tuple[MultisetTagger, JumpScorer]:
-    """Untrained networks of the right size, on the recipe's device; their weights follow from its seed."""
+def build_networks(
+    recipe: MultisetPermutationRecipe, codec: Codec, files: Mapping[str, bytes] | None = None, where: str = ""
+) -> tuple[MultisetTagger, JumpScorer]:
+    """Untrained networks of the right size, on the recipe's device; their weights follow from its seed.
+
+    ``files`` are those of a saved parser, whose encoders may need some of them; ``where`` names it.
+    """
     device = device_of(recipe)
     torch.manual_seed(recipe.seed)
+    kept = {} if files is None else json.loads(files.get(ENCODERS_FILE, b"{}"))
+
+    def encoder(stage: str, settings: EncoderSettings) -> Encoder | None:
+        if files is None:
+            return None
+        of_stage = {name: files[stored] for name, stored in kept.get(stage, {}).items()}
+        return restore_encoder(settings, codec.sizes, of_stage, where)
+
     try:
-        tagger = MultisetTagger(recipe.tagger, codec.sizes, len(codec.symbols))
-        scorer = JumpScorer(recipe.scorer, codec.sizes, len(codec.symbols), len(SPECIAL_SYMBOLS))
+        symbols = len(codec.symbols)
+        tagger = MultisetTagger(recipe.tagger, codec.sizes, symbols, encoder(TAG, recipe.tagger.encoder))
+        order_encoder = encoder(ORDER, recipe.scorer.encoder)
+        scorer = JumpScorer(recipe.scorer, codec.sizes, symbols, len(SPECIAL_SYMBOLS), order_encoder)
     except ValueError as error:
         raise UserError(f"the networks of this recipe cannot be built: {error}") from error
     return tagger.to(device), scorer.to(device)
 
 
-class Coverage(NamedTuple):
-    """How many words of the vocabulary a file of vectors has."""
-
-    found: int
-    words: int
+def encoder_files(encoders: Mapping[str, Encoder]) -> dict[str, bytes]:
+    """What a saved parser keeps of its encoders besides their weights; what two of them share is kept once."""
+    files: dict[str, bytes] = {}
+    stored: dict[str, dict[str, str]] = {}
+    for stage, encoder in encoders.items():
+        for name, content in encoder.files().items():
+            same = next((known for known, other in files.items() if other == content), None)
+            files.setdefault(same or f"{stage}_{name}", content)
+            stored.setdefault(stage, {})[name] = same or f"{stage}_{name}"
+    return files | {ENCODERS_FILE: json.dumps(stored).encode()} if stored else {}
 
 
 def count_words(encoder: Encoder, codec: Codec, examples: Sequence[Example]) -> None:
     """Let an encoder know how rare the words of the training data are."""
     ids = np.concatenate([codec.encode(example.source).ids for example in examples])
-    encoder.count_words(torch.from_numpy(ids).to(next(encoder.parameters()).device))
-
-
-def give_vectors(encoder: Encoder, codec: Codec) -> Coverage | None:
-    """Put the word vectors of the file that the settings name into an untrained encoder; None if they name none."""
-    if not isinstance(encoder, WordEncoder) or encoder.settings.vectors is None:
-        return None
-    return _start_from(encoder, codec, encoder.settings.vectors)
-
-
-def _start_from(encoder: WordEncoder, codec: Codec, path: Path) -> Coverage:
-    words = codec.words.tokens[len(codec.words.specials) :]
-    fold = str.lower if codec.lowercase else str
-    vectors = read_vectors(path, words, encoder.settings.embedding_size, fold)
-    ids = torch.from_numpy(np.array(codec.words.ids(vectors), dtype=np.int64))
-    device = encoder.words.weight.device
-    encoder.start_from(ids.to(device), torch.from_numpy(np.stack(list(vectors.values()))).to(device))
-    return Coverage(len(vectors), len(words))
+    encoder.count_words(torch.from_numpy(ids))

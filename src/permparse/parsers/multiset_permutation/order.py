@@ -100,10 +100,11 @@ def search_orders(problem: JumpProblem) -> list[Decoded]:
 
 
 def order_decoder(recipe: MultisetPermutationRecipe) -> OrderDecoder:
-    """The decoder that the recipe names; "hungarian" rounds U* of the very problem that the loss is made of."""
+    """The decoder that the recipe names; "hungarian" rounds U* of the problem that the loss is made of, sharpened."""
     if recipe.decoder == "search":
         return search_orders
-    exact = replace(training_solver(recipe.scorer.training), tolerance=ROUNDING_TOLERANCE, max_sweeps=ROUNDING_SWEEPS)
+    temperature = Temperature(1.0 / recipe.sharpening, recipe.scorer.training.temperature_power)
+    exact = BregmanSolver(temperature, ROUNDING_TOLERANCE, ROUNDING_SWEEPS)
 
     def round_orders(problem: JumpProblem) -> list[Decoded]:
         relaxed = limited(problem, smooth=recipe.scorer.normalise)

@@ -11,13 +11,13 @@ import torch
 from torch import nn
 
 from permparse.base.storage import load_weights, pack, unpack
-from permparse.nn import JumpScorer, MultisetTagger
+from permparse.nn import Encoder, JumpScorer, MultisetTagger
 from permparse.parsers.base import Parser, Splits
 from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
-from permparse.parsers.multiset_permutation.networks import build_networks, count_words, give_vectors
+from permparse.parsers.multiset_permutation.networks import build_networks, count_words, encoder_files
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
 from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
@@ -31,6 +31,13 @@ from permparse.parsers.multiset_permutation.stages import (
     tag_data,
 )
 from permparse.parsers.multiset_permutation.tag import same_multiset, tag
+from permparse.parsers.multiset_permutation.vectors import (
+    give_symbol_vectors,
+    give_vectors,
+    restore_vectors,
+    vector_files,
+    with_vector_sizes,
+)
 from permparse.parsers.multiset_permutation.warnings import warnings_about
 from permparse.parsers.parse import Alternative, Parse
 from permparse.parsers.recipe import Recipe, Round
@@ -70,7 +77,7 @@ class MultisetPermutationParser(Parser):
     @classmethod
     def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
         assert isinstance(recipe, MultisetPermutationRecipe)
-        codec = Codec.build(task, examples, recipe.data)
+        recipe, codec = with_vector_sizes(recipe), Codec.build(task, examples, recipe.data)
         tagger, scorer = build_networks(recipe, codec)
         for network in (tagger, scorer):
             count_words(network.encoder, codec, examples)
@@ -93,14 +100,19 @@ class MultisetPermutationParser(Parser):
     def networks(self) -> dict[str, nn.Module]:
         return {TAG: self.tagger, ORDER: self.scorer}
 
+    @property
+    def encoders(self) -> dict[str, Encoder]:
+        """The encoder of every stage."""
+        return {TAG: self.tagger.encoder, ORDER: self.scorer.encoder}
+
     def facts(self) -> list[str]:
         known = [f"{len(self.codec.words):,} words", f"{len(self.codec.symbols):,} symbols"]
         return [*known, *super().facts()]
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
-        encoders = {TAG: self.tagger.encoder, ORDER: self.scorer.encoder}
-        found = {stage: give_vectors(encoders[stage], self.codec) for stage in new_stages}
-        return [f"{stage}: vectors of {c.found:,} of {c.words:,} words" for stage, c in found.items() if c is not None]
+        lines = [f"{stage}: {fact}" for stage, encoder in self.encoders.items() for fact in encoder.facts()]
+        lines += give_vectors(self.encoders, self.codec, new_stages)
+        return lines + (give_symbol_vectors(self.scorer, self.codec) if ORDER in new_stages else [])
 
     def stages(self, splits: Splits) -> Iterator[Stage]:
         recipe, codec = self.recipe, self.codec
@@ -173,6 +185,8 @@ class MultisetPermutationParser(Parser):
             CALIBRATION_FILE: json.dumps(asdict(self.calibration)).encode(),
             TAGGER_FILE: pack(self.tagger.state_dict()),
             SCORER_FILE: pack(self.scorer.state_dict()),
+            **vector_files(self.encoders),
+            **encoder_files(self.encoders),
         }
 
     @classmethod
@@ -180,9 +194,10 @@ class MultisetPermutationParser(Parser):
         assert isinstance(recipe, MultisetPermutationRecipe)
         codec = Codec.from_json(files[CODEC_FILE].decode(), task)
         calibration = Calibration(**json.loads(files[CALIBRATION_FILE]))
-        tagger, scorer = build_networks(recipe, codec)
+        tagger, scorer = build_networks(recipe, codec, files, where)
         for network, file in ((tagger, TAGGER_FILE), (scorer, SCORER_FILE)):
             load_weights(network, {modern_weight(name): t for name, t in unpack(files[file]).items()}, where)
+        restore_vectors({TAG: tagger.encoder, ORDER: scorer.encoder}, codec, files, where)
         return cls(recipe, codec, tagger, scorer, calibration)
 
     def _alternatives(self, best: Candidate, others: Sequence[Candidate], n: int) -> tuple[Alternative, ...]:

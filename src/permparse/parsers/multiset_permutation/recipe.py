@@ -59,12 +59,15 @@ class Scorer(ScorerSettings):
 class MultisetPermutationRecipe(Recipe):
     """Everything that decides what a run of this parser computes."""
 
-    parse_settings: ClassVar[tuple[str, ...]] = ("decoder", "candidates", "surprise_weight")
+    parse_settings: ClassVar[tuple[str, ...]] = ("decoder", "sharpening", "candidates", "surprise_weight")
     stages: ClassVar[tuple[str, ...]] = (TAG, ORDER)
 
     decoder: Decoder = "search"
     """How the trained parser orders tokens: by searching for the best path score, or by rounding the relaxed
     permutation with the Hungarian algorithm (the paper). Training does not depend on it."""
+    sharpening: float = Field(default=1.0, gt=0)
+    """With the Hungarian decoder: how many times lower the temperature is than in training (10 in the reference
+    implementation of the paper). Training does not depend on it."""
     candidates: int = Field(default=1, ge=1)
     """How many of the likeliest multisets the trained parser compares; 1 takes the likeliest (the paper). Training does
     not depend on it."""

@@ -1,0 +1,27 @@
+"""Large files that a recipe names, such as word vectors and pretrained encoders: where they lie, and which they are.
+
+A name that is not found as it stands is looked for in the folder that the environment variable PERMPARSE_MODELS names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+MODELS = "PERMPARSE_MODELS"
+
+
+def located(path: Path | str) -> Path:
+    """The file or folder of that name: as it stands, or else in the folder of models; unchanged if it is in neither."""
+    path = Path(path).expanduser()
+    folder = os.environ.get(MODELS)
+    if folder and not path.exists() and (Path(folder) / path).exists():
+        return Path(folder) / path
+    return path
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
