@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from permparse.base.errors import UserError
 from permparse.nn import Encoder, JumpScorer, MultisetTagger, WordEncoder
+from permparse.nn.encoders import EncoderSettings, WordEncoderSettings
 from permparse.parsers.base import device_of
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
@@ -27,6 +29,29 @@ def build_networks(recipe: MultisetPermutationRecipe, codec: Codec) -> tuple[Mul
     except ValueError as error:
         raise UserError(f"the networks of this recipe cannot be built: {error}") from error
     return tagger.to(device), scorer.to(device)
+
+
+def require_weights_for(
+    recipe: MultisetPermutationRecipe, codec: Codec, weights: Sequence[Mapping[str, Tensor]], where: str
+) -> None:
+    """UserError if the saved weights of tagger and scorer are too few for the networks that the recipe describes: found
+    out before networks of any size are built."""
+    tagger, scorer, symbols = recipe.tagger, recipe.scorer, len(codec.symbols)
+    least = (
+        _least_weights(tagger.encoder, codec) + symbols * tagger.max_count * tagger.ff_size,
+        _least_weights(scorer.encoder, codec) + scorer.ff_size * (scorer.ff_size + scorer.jump_size + scorer.copy_size),
+    )
+    for name, needed, tensors in zip(("tagger", "scorer"), least, weights, strict=True):
+        found = sum(tensor.numel() for tensor in tensors.values())
+        if found < needed:
+            raise UserError(f"{where}: the {name} of this recipe has at least {needed:,} weights, found {found:,}")
+
+
+def _least_weights(encoder: EncoderSettings, codec: Codec) -> int:
+    """A lower bound: one embedding of every word, and a square matrix or more in every layer."""
+    if not isinstance(encoder, WordEncoderSettings):
+        return 0
+    return len(codec.words) * encoder.embedding_size + encoder.layers * encoder.hidden_size**2
 
 
 class Coverage(NamedTuple):

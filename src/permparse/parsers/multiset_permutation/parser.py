@@ -17,7 +17,12 @@ from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
-from permparse.parsers.multiset_permutation.networks import build_networks, count_words, give_vectors
+from permparse.parsers.multiset_permutation.networks import (
+    build_networks,
+    count_words,
+    give_vectors,
+    require_weights_for,
+)
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
 from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
@@ -30,6 +35,7 @@ from permparse.parsers.multiset_permutation.stages import (
     annotated,
     tag_data,
 )
+from permparse.parsers.multiset_permutation.stored import check_codec, read_calibration
 from permparse.parsers.multiset_permutation.tag import same_multiset, tag
 from permparse.parsers.multiset_permutation.warnings import warnings_about
 from permparse.parsers.parse import Alternative, Parse
@@ -168,21 +174,28 @@ class MultisetPermutationParser(Parser):
         return "search" if best_gold > parse.score + 1e-6 else "model"
 
     def files(self) -> dict[str, bytes]:
+        codec = self.codec.to_json().encode()
         return {
-            CODEC_FILE: self.codec.to_json().encode(),
+            CODEC_FILE: codec,
             CALIBRATION_FILE: json.dumps(asdict(self.calibration)).encode(),
-            TAGGER_FILE: pack(self.tagger.state_dict()),
-            SCORER_FILE: pack(self.scorer.state_dict()),
+            TAGGER_FILE: pack(self.tagger.state_dict(), belongs_to=codec),
+            SCORER_FILE: pack(self.scorer.state_dict(), belongs_to=codec),
         }
 
     @classmethod
     def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
         assert isinstance(recipe, MultisetPermutationRecipe)
+        check_codec(files[CODEC_FILE], f"{where}: {CODEC_FILE}")
         codec = Codec.from_json(files[CODEC_FILE].decode(), task)
-        calibration = Calibration(**json.loads(files[CALIBRATION_FILE]))
+        calibration = Calibration(**read_calibration(files[CALIBRATION_FILE], f"{where}: {CALIBRATION_FILE}"))
+        weights = [
+            {modern_weight(name): t for name, t in unpack(files[file], f"{where}: {file}", files[CODEC_FILE]).items()}
+            for file in (TAGGER_FILE, SCORER_FILE)
+        ]
+        require_weights_for(recipe, codec, weights, where)
         tagger, scorer = build_networks(recipe, codec)
-        for network, file in ((tagger, TAGGER_FILE), (scorer, SCORER_FILE)):
-            load_weights(network, {modern_weight(name): t for name, t in unpack(files[file]).items()}, where)
+        for network, found in zip((tagger, scorer), weights, strict=True):
+            load_weights(network, found, where)
         return cls(recipe, codec, tagger, scorer, calibration)
 
     def _alternatives(self, best: Candidate, others: Sequence[Candidate], n: int) -> tuple[Alternative, ...]:
