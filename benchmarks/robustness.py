@@ -20,13 +20,23 @@ from pathlib import Path
 
 from rich.table import Table
 
+from attacks.files import attack_files
 from attacks.folders import attack_folders
+from attacks.kills import attack_kills
+from attacks.saves import attack_saves
+from attacks.sentences import attack_sentences
+from attacks.solver import attack_solver
 from attacks.verdict import Section
 from permparse.base.console import note, out
 from permparse.base.provenance import Provenance
 
 SECTIONS: dict[str, tuple[Callable[[int, Path], Section], int]] = {
+    "solver": (attack_solver, 10_000),
     "folders": (attack_folders, 200),
+    "kills": (attack_kills, 50),
+    "saves": (attack_saves, 1000),
+    "sentences": (attack_sentences, 5000),
+    "files": (attack_files, 500),
 }
 """What is attacked, and how often if nothing else is asked for."""
 

@@ -126,7 +126,7 @@ def main() -> None:
 
 
 def _forget_unwritten(nowhere: TextIO) -> None:
-    """Let go of output that could not be written: Python would try again at its end, and exit with a code of its own."""
+    """Let go of output that could not be written: Python would try again, and exit with a code of its own."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

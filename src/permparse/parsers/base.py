@@ -119,6 +119,10 @@ class Parser(ABC):
         name; lines that say what was found."""
         return []
 
+    def starting_files(self, new_stages: Collection[str]) -> list[Path]:
+        """The files that `initialise` reads for these stages: a run that is resumed must find them unchanged."""
+        return []
+
     def calibrate(self, examples: Sequence[Example]) -> None:
         """Learn from held-out examples how confident to be."""
         return

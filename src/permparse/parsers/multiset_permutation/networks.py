@@ -67,11 +67,17 @@ def count_words(encoder: Encoder, codec: Codec, examples: Sequence[Example]) -> 
     encoder.count_words(torch.from_numpy(ids).to(next(encoder.parameters()).device))
 
 
+def vectors_of(encoder: Encoder) -> Path | None:
+    """The file of word vectors that the settings of an encoder name."""
+    return encoder.settings.vectors if isinstance(encoder, WordEncoder) else None
+
+
 def give_vectors(encoder: Encoder, codec: Codec) -> Coverage | None:
     """Put the word vectors of the file that the settings name into an untrained encoder; None if they name none."""
-    if not isinstance(encoder, WordEncoder) or encoder.settings.vectors is None:
+    path = vectors_of(encoder)
+    if not isinstance(encoder, WordEncoder) or path is None:
         return None
-    return _start_from(encoder, codec, encoder.settings.vectors)
+    return _start_from(encoder, codec, path)
 
 
 def _start_from(encoder: WordEncoder, codec: Codec, path: Path) -> Coverage:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
 from torch import nn
 
 from permparse.base.storage import load_weights, pack, unpack
-from permparse.nn import JumpScorer, MultisetTagger
+from permparse.nn import Encoder, JumpScorer, MultisetTagger
 from permparse.parsers.base import Parser, Splits
 from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
@@ -22,6 +23,7 @@ from permparse.parsers.multiset_permutation.networks import (
     count_words,
     give_vectors,
     require_weights_for,
+    vectors_of,
 )
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
@@ -103,9 +105,16 @@ class MultisetPermutationParser(Parser):
         known = [f"{len(self.codec.words):,} words", f"{len(self.codec.symbols):,} symbols"]
         return [*known, *super().facts()]
 
+    @property
+    def _encoders(self) -> dict[str, Encoder]:
+        return {TAG: self.tagger.encoder, ORDER: self.scorer.encoder}
+
+    def starting_files(self, new_stages: Collection[str]) -> list[Path]:
+        named = [vectors_of(self._encoders[stage]) for stage in new_stages]
+        return [path for path in named if path is not None]
+
     def initialise(self, new_stages: Collection[str]) -> list[str]:
-        encoders = {TAG: self.tagger.encoder, ORDER: self.scorer.encoder}
-        found = {stage: give_vectors(encoders[stage], self.codec) for stage in new_stages}
+        found = {stage: give_vectors(self._encoders[stage], self.codec) for stage in new_stages}
         return [f"{stage}: vectors of {c.found:,} of {c.words:,} words" for stage, c in found.items() if c is not None]
 
     def stages(self, splits: Splits) -> Iterator[Stage]:

@@ -42,6 +42,39 @@ class _Lexicon(_Stored):
     variables: bool = False
 
 
+class _Rule(_Stored):
+    insert: Token | None = None
+    seen: dict[Token, int] = {}
+    ask: str | None = None
+    cases: list[_Case] = []
+
+
+class _Case(_Stored):
+    values: list[Token | int]
+    otherwise: bool
+    then: _Rule
+
+
+class _Notation(_Stored):
+    dropped: list[Token] = []
+    brackets: dict[Token, Token] = {}
+    variables: Token = ""
+    counted: list[Token] = []
+    arities: dict[Token, dict[Token, int]] = {}
+    ends: dict[Token, list[Token]] = {}
+    separators: dict[Token, Token] = {}
+    overrides: list[list[Token]] = []
+    rules: _Rule = _Rule()
+    named: list[Token] = []
+    kinds: dict[Token, Token] = {}
+
+
+class _Writing(_Stored):
+    pieces: dict[str, Any] | None = None
+    first_position: int | None = Field(default=None, ge=0, le=1)
+    notation: _Notation = _Notation()
+
+
 class _Codec(_Stored):
     words: list[Token] = []
     symbols: list[Token] = []
@@ -50,7 +83,7 @@ class _Codec(_Stored):
     seen_in_lower_case: list[Token] = []
     trigrams: list[Gram] = []
     share_names: bool = False
-    writing: dict[str, Any] | None = None
+    writing: _Writing | None = None
 
 
 class _Calibration(_Stored):
