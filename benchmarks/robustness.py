@@ -10,6 +10,7 @@ A section that is run alone replaces its own figures in the file and keeps those
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import sys
 import tempfile
@@ -68,17 +69,21 @@ def main() -> None:
 
 
 def record(path: Path, name: str, section: Section, seconds: float) -> None:
-    """Put the figures of a section into the file, beside those of the others."""
-    figures = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    figures[name] = {
-        "holds": section.holds,
-        "failures": section.failures,
-        "seconds": round(seconds, 1),
-        "verdicts": dict(section.verdicts.most_common()),
-        "failed": section.failed,
-        **asdict(Provenance()),
-    }
-    path.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Put the figures of a section into the file, beside those of the others, which may run at the same time."""
+    with open(path, "a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        figures = json.loads(file.read() or "{}")
+        figures[name] = {
+            "holds": section.holds,
+            "failures": section.failures,
+            "seconds": round(seconds, 1),
+            "verdicts": dict(section.verdicts.most_common()),
+            "failed": section.failed,
+            **asdict(Provenance()),
+        }
+        file.truncate(0)
+        file.write(json.dumps(figures, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ QUICK = [
     *NETWORKS,
     "tagger.max_count=2",
     "tagger.training.epochs=2",
-    "tagger.training.batch=64",
+    "tagger.training.batch=128",
     "tagger.training.lr=1e-2",
     "scorer.training.epochs=1",
-    "scorer.training.batch=64",
+    "scorer.training.batch=128",
 ]
 BRACKETS = ["()", "[]", "{}", "<>", "«»", "（）", "「」", "||", "''", "()", "()", "))", "(]", ""]
 SEPARATORS = [",", ";", "|", " ", ", ", " AND ", "::", ".", "", "、", "\\", "/", "--", "&&"]
@@ -78,14 +78,14 @@ DAMAGE = [
 
 
 def attack_files(count: int, scratch: Path) -> Section:
-    """``count`` files of 1 to 5,000 examples, each trained in a forked process with all modules loaded."""
+    """``count`` files of 1 to 5,000 lines, each trained in a forked process with all modules loaded."""
     section, chance = Section(), random.Random(1)
     warm = scratch / "warm.tsv"
     warm.write_bytes(_file(random.Random(0), 20))
     run(["train", str(warm), "--quiet", "--output", str(scratch / "warm"), "--set", "adapt=false", *as_options(QUICK)])
     for number in range(count):
         path = scratch / f"{number}.tsv"
-        content = _file(chance, int(LARGEST ** chance.random()))
+        content = _file(chance, int(LARGEST ** (chance.random() ** 1.5)))  # most files are small
         path.write_bytes(content)
         adapted = number % ADAPTED == 0 and content.count(b"\n") < 300
         verdict, detail = isolated(_attack(path, scratch / f"run-{number}", adapted), SECONDS)

@@ -173,9 +173,10 @@ def test_other_vectors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         trainer.save()
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Trainer, "fit", stop)
-        train(recipe, tmp_path / "run", quiet=True)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, tmp_path / "run", quiet=True)
     vectors.write_text(vectors.read_text().replace("1", "2"))
     with pytest.raises(UserError, match=r"vectors\.txt: has changed since this run began"):
         train(recipe, tmp_path / "run", resume=True, quiet=True)
