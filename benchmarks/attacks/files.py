@@ -12,7 +12,7 @@ from attacks.small import NETWORKS, as_options
 from attacks.verdict import FAULT, Section, isolated
 from permparse.cli import run
 
-SECONDS = 300.0
+SECONDS = 120.0
 """A file that takes longer counts as a hang."""
 LARGEST = 5000
 ADAPTED = 10

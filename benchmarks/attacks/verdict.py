@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import select
@@ -40,12 +41,17 @@ class Section:
 
 
 def isolated(attack: Callable[[], tuple[str, str]], seconds: float) -> tuple[str, str]:
-    """Verdict and detail of an attack run in a forked child: a hang, a crash or a raw exception is a fault."""
+    """Verdict and detail of an attack run in a forked child: a hang, a crash or a raw exception is a fault.
+
+    A child that computes for more than ``seconds`` hangs, and so does one that waits for ten times as long: other
+    processes may want the cores, too.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
         try:
             answer = attack()
         except BaseException as error:
@@ -53,13 +59,13 @@ def isolated(attack: Callable[[], tuple[str, str]], seconds: float) -> tuple[str
         os.write(writing, json.dumps(answer).encode()[:60_000])
         os._exit(0)
     os.close(writing)
-    answered = select.select([reading], [], [], seconds)[0]
+    answered = select.select([reading], [], [], 10 * seconds)[0]
     content = os.read(reading, 65_536) if answered else b""
     os.close(reading)
     if not answered:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    if not answered:
+    if not answered or (not content and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
         return f"{FAULT}hang", f"no answer within {seconds:.0f} s"
     if not content:
         return f"{FAULT}crash", f"status {status}"
