@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from attacks.saves import attack_saves
 from attacks.solver import attack_solver
 from attacks.verdict import FAULT, Section, isolated

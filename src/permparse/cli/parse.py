@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import BufferedIOBase, UnsupportedOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -111,7 +111,7 @@ def _batches(sentences: list[str] | None, file: Path | None) -> Iterator[list[Li
         elif sys.stdin is None:
             raise OSError(errno.EBADF, "it is closed")
         else:
-            yield from _as_they_come(_blocking(sys.stdin.buffer))
+            yield from _as_they_come(_blocking(cast(BufferedIOBase, sys.stdin.buffer)))
     except OSError as error:
         raise UserError(f"{file or 'stdin'}: cannot be read ({error.strerror})") from error
 

@@ -145,8 +145,8 @@ class _Run:
         conditions.save(folder)
         write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
         self.log.write("start", task=task.name, seed=recipe.seed, data=self.fingerprint)
-        known = ", ".join([f"{len(examples):,} examples", *self.parser.facts()])
-        self.tell("[bold]{task}[/]: {known}", task=task.name, known=known)
+        facts = ", ".join([f"{len(examples):,} examples", *self.parser.facts()])
+        self.tell("[bold]{task}[/]: {facts}", task=task.name, facts=facts)
         for line in lines:
             self.tell("{line}", line=line)
             self.log.write("initialised", line=line)
