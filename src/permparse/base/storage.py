@@ -97,7 +97,7 @@ def save_folder(folder: Path, kind: str, files: Mapping[str, bytes]) -> None:
         write_atomically(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
         current = {MANIFEST, *(entry["file"] for entry in entries.values())}
         for path in folder.iterdir():
-            if path.name not in current and (path.name.endswith(PART) or _is_stored(path.name)):
+            if path.name not in current and (is_scratch(path.name) or _is_stored(path.name)):
                 _remove(path)
 
 
@@ -224,6 +224,11 @@ def _same(path: Path, content: bytes) -> bool:
         return path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
         return False
+
+
+def is_scratch(name: str) -> bool:
+    """Whether a file is what a killed process has left of an atomic write."""
+    return re.fullmatch(rf".+\.\d+{re.escape(PART)}", name) is not None
 
 
 def _is_stored(name: str) -> bool:

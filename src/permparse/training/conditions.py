@@ -51,7 +51,10 @@ class Conditions:
         path = folder / CONDITIONS_FILE
         try:
             table = read_json(read_regular(path, LIMIT).data, str(path))
-            return cls(**{field.name: table[field.name] for field in fields(cls)})
+            found = cls(**{field.name: table[field.name] for field in fields(cls)})
+            if type(found.threads) is not int or found.threads < 1 or not isinstance(found.files, dict):
+                raise TypeError("expected a number of threads and the checksums of files")
+            return found
         except FileNotFoundError:
             return None
         except (OSError, KeyError, TypeError) as error:

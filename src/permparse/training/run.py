@@ -16,7 +16,7 @@ from permparse.base.batching import spread
 from permparse.base.console import note
 from permparse.base.errors import UserError
 from permparse.base.locks import LOCK_FILE, locked
-from permparse.base.storage import PART, is_saved, write_atomically
+from permparse.base.storage import PART, is_saved, is_scratch, write_atomically
 from permparse.base.threads import fix_threads
 from permparse.parsers.base import FOLDER, RECIPE_FILE, Parser, Splits, parameters
 from permparse.parsers.recipe import Recipe, load_recipe, read_recipe
@@ -78,11 +78,14 @@ def train(
         recipe = saved_recipe(folder)
     elif (folder / RECIPE_FILE).exists():
         raise UserError(f"{folder}: holds a run already; continue it with --resume, or choose another with --output")
+    is_new = not folder.exists()
     with locked(folder, "another training is at work here; wait for it, or choose another folder with --output"):
         try:
             return _train(recipe, folder, task, resume, quiet, take_stage)
         finally:
-            _leave_no_scratch(folder)
+            _remove_scratch(folder, recipe)
+            if is_new and {path.name for path in folder.iterdir()} <= {LOCK_FILE}:  # no run has begun
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _train(
@@ -107,12 +110,12 @@ def _train(
         run.log.close()
 
 
-def _leave_no_scratch(folder: Path) -> None:
-    """Remove what an earlier process was killed over, and a folder in which no run has begun."""
-    for leftover in folder.glob(f"*{PART}"):
-        shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-    if {path.name for path in folder.iterdir()} <= {LOCK_FILE}:
-        shutil.rmtree(folder, ignore_errors=True)
+def _remove_scratch(folder: Path, recipe: Recipe) -> None:
+    """Remove what an earlier process was killed over."""
+    for leftover in [path for path in folder.iterdir() if is_scratch(path.name)]:
+        leftover.unlink(missing_ok=True)
+    for stage in recipe.stages:
+        shutil.rmtree(folder / f"{stage}{PART}", ignore_errors=True)
 
 
 def saved_recipe(folder: Path) -> Recipe:
