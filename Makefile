@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP := .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test format fresh clean
+.PHONY: help demo test format lock fresh clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,12 @@ test: .venv/dev  ## check style and types, then run the tests
 format: .venv/dev  ## rewrite the code in the project's style
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
+
+lock: .venv/dev  ## write requirements.lock, the checksums of what constraints.txt pins
+	$(PIP) pip-tools
+	.venv/bin/pip-compile --quiet --all-extras --generate-hashes --allow-unsafe --strip-extras \
+	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate --unsafe-package torch \
+	  --constraint constraints.txt --output-file requirements.lock pyproject.toml
 
 fresh:  ## forget compiled numba kernels, after editing one
 	find src -name '*.nb[ic]' -delete

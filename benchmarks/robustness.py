@@ -1,163 +1,89 @@
-"""What must never happen: a traceback, a hang, a lost checkpoint. Kills trainings and feeds rubbish to the
-command line.
+"""What must never happen: a traceback, a hang, NaN, lost weights. Attacks permparse and counts what holds.
 
-    python benchmarks/robustness.py [--parses 2000] [--files 500] [--kills 5] [--output
-    results/bench_robustness.json]
+    python benchmarks/robustness.py                          every section
+    python benchmarks/robustness.py folders --count 200      one section
+    ... --output results/bench_robustness.json
 
-Each file is one run of `permparse train tsv` in this process; each kill is a `kill -9` of a training of its
-own.
+A section that is run alone replaces its own figures in the file and keeps those of the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
+import fcntl
 import json
-import os
-import random
-import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
+from rich.table import Table
+
+from attacks.files import attack_files
+from attacks.folders import attack_folders
+from attacks.kills import attack_kills
+from attacks.saves import attack_saves
+from attacks.sentences import attack_sentences
+from attacks.solver import attack_solver
+from attacks.verdict import Section
 from permparse.base.console import note, out
-from permparse.base.errors import UserError
-from permparse.cli import run
-from permparse.parsers import Parser
-from permparse.parsers.recipe import load_recipe
-from permparse.training.run import train
+from permparse.base.provenance import Provenance
 
-SMALL = [
-    "tagger.training.epochs=1",
-    "scorer.training.epochs=1",
-    "tagger.encoder.hidden_size=16",
-    "tagger.encoder.embedding_size=16",
-    "scorer.encoder.hidden_size=16",
-    "scorer.encoder.embedding_size=16",
-]
-KILLED = [
-    *SMALL,
-    "tagger.training.epochs=3",
-    "scorer.training.epochs=3",
-    "data.train_examples=480",
-]
-ALPHABET = "abc XY\t\n\r .,;:'\"\\/()[]{}<>$%&#0123456789äßñ漢字🙂👩‍🚀\u200b\u202e\ufeff\u0000\u0007\u001b\u00a0"
-SLOW = 20.0
-"""Seconds beyond which a single input counts as a hang."""
-
-
-def fuzzed_text(chance: random.Random) -> str:
-    """A sentence: mostly short rubbish, sometimes words that are known, sometimes very long."""
-    kind = chance.random()
-    if kind < 0.2:
-        return " ".join(chance.choices("abcdefghijk", k=chance.randint(1, 30)))
-    if kind < 0.21:
-        return " ".join(chance.choices("abcdefghijkz", k=300))
-    return "".join(chance.choices(ALPHABET, k=chance.randint(0, 60)))
-
-
-def fuzzed_file(chance: random.Random) -> bytes:
-    """A data file: well formed, then damaged here and there."""
-    rows = []
-    for _ in range(chance.randint(0, 12)):
-        words = chance.choices("abcdefgh", k=chance.randint(1, 6))
-        rows.append(" ".join(words) + "\t" + " ".join(w.upper() for w in reversed(words)))
-    content = bytearray("\n".join(rows).encode())
-    for _ in range(chance.choice([0, 0, 1, 3, 20])):
-        where = chance.randint(0, len(content))
-        content[where:where] = chance.choice([b"\t", b"\n", b"\xff", b"\x00", b"\r", "🙂".encode(), b" ", b"9"])
-    return bytes(content)
-
-
-def fuzz_parses(count: int, folder: Path) -> Counter[str]:
-    """Sentences to `Parser.parse`: how many were parsed and how many refused."""
-    chance = random.Random(0)
-    parser = train(load_recipe("doubling", [*SMALL, "data.train_examples=480"]), folder / "parser", quiet=True)
-    verdicts: Counter[str] = Counter()
-    for _ in range(count):
-        text, started = fuzzed_text(chance), time.monotonic()
-        try:
-            json.loads(parser.parse(text).to_json())
-            verdict = "parsed"
-        except UserError:
-            verdict = "refused in words"
-        except Exception as error:
-            verdict = f"FAULT {type(error).__name__}"
-            note(f"{text!r}: {error!r}")
-        verdicts["HANG" if time.monotonic() - started > SLOW else verdict] += 1
-    return verdicts
-
-
-def fuzz_files(count: int, folder: Path) -> Counter[str]:
-    """Data files to `permparse train tsv`, by exit code."""
-    chance = random.Random(1)
-    verdicts: Counter[str] = Counter()
-    settings = [part for item in SMALL for part in ("--set", item)]
-    for number in range(count):
-        path, started = folder / f"{number}.tsv", time.monotonic()
-        path.write_bytes(fuzzed_file(chance))
-        command = ["train", "tsv", "--quiet", "--set", f"data.options.train='{path}'", *settings]
-        with contextlib.redirect_stderr(io.StringIO()) as messages:
-            code = run([*command, "--output", str(folder / f"run-{number}")])
-        meaning = {0: "trained", 2: "refused in words"}.get(code, f"FAULT exit {code}")
-        if meaning.startswith("FAULT") or "Traceback" in messages.getvalue():
-            note(f"{path}: {messages.getvalue()}")
-        verdicts["HANG" if time.monotonic() - started > SLOW else meaning] += 1
-    return verdicts
-
-
-def kill_and_resume(count: int, folder: Path) -> Counter[str]:
-    """Trainings killed at random moments and resumed: whether their weights equal those of a run left
-    alone."""
-    settings = [part for item in KILLED for part in ("--set", item)]
-    command = [sys.executable, "-c", "from permparse.cli import main; main()", "train", "doubling", "--quiet"]
-
-    def start(name: str, *more: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*command, *more, "--output", str(folder / name)])
-
-    started = time.monotonic()
-    assert start("whole", *settings).wait() == 0
-    whole = time.monotonic() - started
-    expected = weights(folder / "whole")
-    chance = random.Random(int.from_bytes(os.urandom(4)))
-    verdicts: Counter[str] = Counter()
-    for number in range(count):
-        process = start(f"killed-{number}", *settings)
-        time.sleep(chance.uniform(0.3, 0.95) * whole)
-        process.kill()
-        process.wait()
-        begun = (folder / f"killed-{number}" / "recipe.toml").exists()
-        again = ("--resume",) if begun else settings
-        assert start(f"killed-{number}", *again).wait() == 0
-        same = weights(folder / f"killed-{number}") == expected
-        verdicts["same weights" if same else "FAULT other weights"] += 1
-    return verdicts
-
-
-def weights(folder: Path) -> list[bytes]:
-    parser = Parser.load(folder)
-    networks = parser.tagger, parser.scorer
-    return [tensor.numpy().tobytes() for net in networks for tensor in net.state_dict().values()]
+SECTIONS: dict[str, tuple[Callable[[int, Path], Section], int]] = {
+    "solver": (attack_solver, 10_000),
+    "folders": (attack_folders, 200),
+    "kills": (attack_kills, 50),
+    "saves": (attack_saves, 1000),
+    "sentences": (attack_sentences, 5000),
+    "files": (attack_files, 500),
+}
+"""What is attacked, and how often if nothing else is asked for."""
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("parses", 2000), ("files", 500), ("kills", 5)):
-        arguments.add_argument(f"--{name}", type=int, default=default)
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    arguments.add_argument("--count", type=int, help="attacks per section")
     arguments.add_argument("--output", type=Path, default=Path("results/bench_robustness.json"))
     options = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        figures = {
-            "parses": dict(fuzz_parses(options.parses, Path(scratch))),
-            "files": dict(fuzz_files(options.files, Path(scratch))),
-            "kills": dict(kill_and_resume(options.kills, Path(scratch))),
+    if unknown := set(options.sections) - set(SECTIONS):
+        arguments.error(f"no section is called {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    table = Table("section", "holds", "failures", "seconds", "verdicts", box=None, header_style="bold")
+    failures = 0
+    for name in options.sections or SECTIONS:
+        attack, usual = SECTIONS[name]
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as scratch:
+            section = attack(options.count or usual, Path(scratch))
+        seconds = time.monotonic() - started
+        verdicts = ", ".join(f"{verdict} {number}" for verdict, number in section.verdicts.most_common())
+        table.add_row(name, str(section.holds), str(section.failures), f"{seconds:.0f}", verdicts)
+        for attacked, what in section.failed.items():
+            note("{name}: {attacked}: {what}", name=name, attacked=attacked, what=what)
+        record(options.output, name, section, seconds)
+        failures += section.failures
+    out.print(table)
+    sys.exit(failures > 0)
+
+
+def record(path: Path, name: str, section: Section, seconds: float) -> None:
+    """Put the figures of a section into the file, beside those of the others, which may run at the same time."""
+    with open(path, "a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        figures = json.loads(file.read() or "{}")
+        figures[name] = {
+            "holds": section.holds,
+            "failures": section.failures,
+            "seconds": round(seconds, 1),
+            "verdicts": dict(section.verdicts.most_common()),
+            "failed": section.failed,
+            **asdict(Provenance()),
         }
-    options.output.write_text(json.dumps(figures, indent=2) + "\n")
-    out.print(figures)
-    sys.exit(any("FAULT" in key or key == "HANG" for part in figures.values() for key in part))
+        file.truncate(0)
+        file.write(json.dumps(figures, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from permparse import Parse, Parser, UserError
-from permparse.base.storage import load_folder, save_folder
+from permparse.base.storage import load_folder, pack, save_folder, unpack
 from permparse.nn import MultisetTagger
 from permparse.parsers.multiset_permutation.order import jump_problem, limited
 from permparse.parsers.multiset_permutation.tag import tag
 from permparse.permutation import BregmanSolver, Temperature
 from permparse.permutation.decoding import round_permutation
+
+OLD = Path(__file__).with_name("parser-0.1")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def test_saving_and_loading_changes_nothing(parser: Parser, tmp_path: Path) -> N
 
 
 def test_the_checkpoint_holds_only_text_and_safetensors(tiny_run: Path) -> None:
-    suffixes = {path.suffix for path in (tiny_run / "parser").iterdir()}
+    suffixes = {path.suffix for path in (tiny_run / "parser").iterdir() if path.name != ".lock"}
     assert suffixes == {".json", ".toml", ".safetensors"}
 
 
@@ -185,12 +188,81 @@ def test_a_parser_says_what_it_is(parser: Parser) -> None:
 
 def test_a_parser_of_version_0_1_loads_and_parses_alike() -> None:
     """Saved by the code before the rebuild: other keys in its recipe, other names of its weights."""
-    folder = Path(__file__).with_name("parser-0.1")
-    parser = Parser.load(folder)
-    for known in json.loads((folder / "expected.json").read_text()):
+    parser = Parser.load(OLD)
+    for known in json.loads((OLD / "expected.json").read_text()):
         parse = parser.parse(known["sentence"])
         assert parse.output == known["output"]
         assert list(parse.order) == known["order"]
         assert parse.score == pytest.approx(known["score"], abs=1e-4)
         assert parse.log_prob == pytest.approx(known["log_prob"], abs=1e-4)
         assert parse.confidence == pytest.approx(known["confidence"], abs=1e-6)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A parser as this version saves it."""
+    Parser.load(OLD).save(tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+def _rewritten(folder: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Change a file of a saved parser so that size and checksum agree: what someone who knows the format can do."""
+    files = load_folder(folder, "parser")
+    save_folder(folder, "parser", {**files, name: change(files[name])})
+
+
+def test_a_vocabulary_belongs_to_its_weights(saved: Path) -> None:
+    _rewritten(saved, "codec.json", lambda old: old.replace(b'"pilot", "gardener"', b'"gardener", "pilot"'))
+    with pytest.raises(UserError, match="these weights were trained with another vocabulary"):
+        Parser.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("layers", "1000000000", "less than or equal to 100"),
+        ("hidden_size", "16384", "has at least"),
+        ("kind", '"subprocess:Popen"', "belongs to Python itself"),
+        ("kind", '"permparse:Parser"', "expected a subclass of Encoder"),
+        ("dropout", "nan", "finite number"),
+    ],
+)
+def test_absurd_settings_of_a_saved_parser_are_refused_before_anything_is_built(
+    saved: Path, setting: str, value: str, message: str
+) -> None:
+    def change(old: bytes) -> bytes:
+        before, table, after = old.decode().partition("[tagger.encoder]")
+        return (before + table + re.sub(rf"\n{setting} = .*", f"\n{setting} = {value}", after, count=1)).encode()
+
+    _rewritten(saved, "recipe.toml", change)
+    with pytest.raises(UserError, match=message):
+        Parser.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("calibration.json", b'{"weights": [1e999, 0, 0, 0], "bias": 0, "examples": 1}'),
+        ("calibration.json", b'{"weights": "0000", "bias": 0, "examples": 1}'),
+        ("calibration.json", b"["),
+        ("codec.json", b'{"words": [1]}'),
+        ("codec.json", b'{"words": ["\\u001b[2J"]}'),
+        ("codec.json", b"{}"),
+        ("codec.json", b"\xff"),
+        ("tagger.safetensors", b"\xff" * 100),
+        ("recipe.toml", b"a = " + b"[" * 100_000),
+        ("recipe.toml", b"\xff"),
+    ],
+)
+def test_files_that_no_parser_wrote_are_refused_in_words(saved: Path, name: str, content: bytes) -> None:
+    _rewritten(saved, name, lambda _: content)
+    with pytest.raises(UserError, match=str(saved)):
+        Parser.load(saved)
+
+
+def test_weights_that_overflow_are_noticed_and_not_served(saved: Path) -> None:
+    files = load_folder(saved, "parser")
+    huge = {name: tensor * 0 + 3e38 for name, tensor in unpack(files["tagger.safetensors"]).items()}
+    _rewritten(saved, "tagger.safetensors", lambda _: pack(huge, files["codec.json"]))
+    with pytest.raises(UserError, match="not finite"):
+        Parser.load(saved).parse("a pilot slept")

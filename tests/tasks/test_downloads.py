@@ -42,7 +42,7 @@ def test_every_file_arrives(served, name):
     folder = download(name)
     assert folder == cache_folder()
     assert all((folder / file).is_file() for file in data_files(name))
-    assert not list(folder.rglob(".*"))
+    assert [path.name for path in folder.rglob(".*")] == [".download.lock"]
 
 
 def test_members_go_where_the_layout_says(served):
@@ -60,13 +60,40 @@ def test_a_bad_checksum_is_refused_and_nothing_kept(served, monkeypatch):
     monkeypatch.setattr(downloads, "ARCHIVE", downloads.Source(served.as_uri(), "0" * 64))
     with pytest.raises(UserError, match="wrong checksum: expected sha256 000"):
         download("atis")
-    assert [path for path in cache_folder().rglob("*") if path.is_file()] == []
+    assert [path.name for path in cache_folder().rglob("*") if path.is_file()] == [".download.lock"]
 
 
 def test_a_damaged_cached_archive_is_fetched_again(served):
     cache_folder().mkdir()
     (cache_folder() / "data.zip").write_bytes(b"damaged")
     assert (download("okapi") / "okapi/email/dev.tsv").is_file()
+
+
+def test_a_cached_file_that_has_changed_is_put_right(served):
+    path = download("atis") / "atis/iid_dev.tsv"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + b"!")
+    extra = download("cogs") / "cogs/test.tsv"
+    extra.write_text("another\tfile\n")
+    download("atis")
+    download("cogs")
+    assert path.read_bytes() == whole
+    assert extra.read_text() == "in\tout\n"
+
+
+def test_what_a_killed_download_left_is_removed(served):
+    left = cache_folder() / "atis" / ".download-x"
+    left.mkdir(parents=True)
+    (left / "part").write_text("half")
+    download("atis")
+    assert not left.exists()
+
+
+def test_a_download_without_end_is_cut_short(served, monkeypatch):
+    monkeypatch.setattr(downloads, "LARGEST", 100)
+    with pytest.raises(UserError, match="serves more than 100 bytes"):
+        download("atis")
+    assert not (cache_folder() / "data.zip").exists()
 
 
 def test_an_archive_that_is_no_archive_is_reported(served, monkeypatch):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nested_calls import NEW_ARTISTS, commands
+from permparse.text.notation.brackets import Brackets
 from permparse.text.notation.choice import Level
 from permparse.text.notation.evidence import words
 from permparse.text.notation.learn import learn
@@ -14,6 +15,8 @@ from permparse.text.notation.notation import MARK, Notation
 from permparse.text.notation.pieces import ESCAPE, GLUE, Pieces, learn_pieces
 from permparse.text.notation.positions import position_offset
 from permparse.text.notation.storage import explain, from_json, to_json
+from permparse.text.notation.tree import Node
+from permparse.text.notation.walk import Language
 from text.synthetic import LATER_NAMES, NAMES, calls, clauses
 
 TRAINING = calls(1, 2000, [0, 1, 2], 3, NAMES)
@@ -181,3 +184,10 @@ def test_bound_variables_are_restored_by_their_role() -> None:
     assert {"$0", "$1", "(", ")"} <= notation.language.dropped
     assert not any(token.startswith("$") for token in notation.shorten(pairs[5][1]))
     assert notation.restore(notation.shorten(pairs[5][1])) == pairs[5][1]
+
+
+def test_a_rule_that_keeps_opening_brackets_comes_to_an_end() -> None:
+    language = Language(Brackets({"(": ")"}), dropped=frozenset("("))
+    opening = Notation(language, Node("(", {"(": 1}))
+    assert opening.restore(["a"])[-1] != ""
+    assert opening.restore(opening.shorten(["a", "b"])) == ["a", "b"]

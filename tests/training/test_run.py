@@ -13,6 +13,7 @@ import torch
 
 from conftest import TINY
 from permparse.base.errors import UserError
+from permparse.base.locks import locked
 from permparse.parsers import Parser
 from permparse.parsers.recipe import Recipe, load_recipe
 from permparse.training.loop import Trainer
@@ -24,7 +25,8 @@ def second_stage_again(run: Path, copy: Path, setting: str) -> Path:
     shutil.copytree(run, copy)
     for part in ("order", "parser"):
         shutil.rmtree(copy / part)
-    (copy / "log.jsonl").unlink()
+    for record in ("log.jsonl", "conditions.json"):
+        (copy / record).unlink()
     recipe = load_recipe(str(copy / "recipe.toml"), [setting])
     (copy / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     train(recipe, copy, resume=True, quiet=True)
@@ -129,3 +131,76 @@ def test_empty_outputs_are_learned_like_others(tmp_path: Path) -> None:
     settings = [f"data.folder={tmp_path}", *few]
     parser = train(load_recipe("okapi-document", [*settings, "tagger.training.lr=1e-2"]), tmp_path / "run", quiet=True)
     assert parser.parse("how many files").output.startswith("GET drive.root.children")
+
+
+def _begun(folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> None:
+    """A run that was interrupted while it learned to order."""
+    quick = [*TINY, "tagger.training.epochs=1", *settings]
+    interrupted_while_ordering(load_recipe("doubling", quick), folder, monkeypatch)
+
+
+def test_an_edited_recipe_is_refused_by_the_name_of_the_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    _begun(folder, monkeypatch)
+    recipe = folder / "recipe.toml"
+    text = recipe.read_text()
+    recipe.write_text(text.replace("lr = 0.01", "lr = 0.02"))
+    with pytest.raises(UserError, match=r"tagger\.training\.lr is 0\.02, but this run began with 0\.01; put it back"):
+        train("doubling", folder, resume=True, quiet=True)
+    recipe.write_text(text.replace('decoder = "search"', 'decoder = "hungarian"'))  # which training does not depend on
+    assert train("doubling", folder, resume=True, quiet=True).recipe.decoder == "hungarian"
+
+
+def test_a_resumed_run_keeps_its_number_of_threads_and_tells_of_another_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    _begun(folder, monkeypatch)
+    record = folder / "conditions.json"
+    known = json.loads(record.read_text())
+    assert known["threads"] == torch.get_num_threads()
+    record.write_text(json.dumps({**known, "threads": known["threads"] + 1, "torch": "1.8.0"}))
+    try:
+        train("doubling", folder, resume=True, quiet=True)
+        assert torch.get_num_threads() == known["threads"] + 1
+    finally:
+        torch.set_num_threads(known["threads"])
+    said = capsys.readouterr().err
+    assert f"began with {known['threads'] + 1} threads and goes on with them" in said
+    assert "began with torch 1.8.0" in said
+
+
+def test_other_vectors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("".join(f"{word} {' '.join('1' * 16)}\n" for word in "abcdefghijk"))
+    recipe = load_recipe("doubling", [*TINY, "tagger.training.epochs=1", f"scorer.encoder.vectors={str(vectors)!r}"])
+
+    def stop(trainer: Trainer, progress: object) -> None:
+        trainer.save()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "fit", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, tmp_path / "run", quiet=True)
+    vectors.write_text(vectors.read_text().replace("1", "2"))
+    with pytest.raises(UserError, match=r"vectors\.txt: has changed since this run began"):
+        train(recipe, tmp_path / "run", resume=True, quiet=True)
+
+
+def test_two_trainings_in_one_folder_are_refused(tmp_path: Path) -> None:
+    recipe = load_recipe("doubling", TINY)
+    with locked(tmp_path / "run", "busy"), pytest.raises(UserError, match="another training is at work here"):
+        train(recipe, tmp_path / "run", quiet=True)
+
+
+def test_scratch_files_of_a_killed_run_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run"
+    _begun(folder, monkeypatch)
+    (folder / "recipe.toml.1.part").write_text("half")
+    (folder / "tag.part").mkdir()
+    (folder / "holiday.part").write_text("mine")
+    train("doubling", folder, resume=True, quiet=True)
+    assert [path.name for path in folder.rglob("*.part")] == ["holiday.part"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from rich.console import Console
 from rich.markup import escape
+
+from permparse.base.errors import printable
 
 
 class _Console(Console):
@@ -20,11 +24,16 @@ def note(message: str, **values: object) -> None:
     """Tell a person at the terminal what happens.
 
     ``message`` may hold markup and names in braces. ``values`` take their place as plain text, so that a folder called
-    ``t[/x]`` is printed and not taken for markup: whatever comes from a user goes here.
+    ``t[/x]`` is printed and not taken for markup: whatever comes from a user goes here. Where nobody listens, because
+    stderr is full or its reader has gone, nothing is lost but the message.
     """
-    err.print(filled(message, **values))
+    with suppress(OSError):
+        err.print(filled(message, **values))
 
 
 def filled(message: str, **values: object) -> str:
-    """The message with each {name} replaced by its value, escaped so that markup inside a value stays text."""
-    return message.format(**{name: escape(str(value)) for name, value in values.items()}) if values else message
+    """The message with each {name} replaced by its value, escaped so that markup and control characters inside a value
+    stay text."""
+    return (
+        message.format(**{name: escape(printable(str(value))) for name, value in values.items()}) if values else message
+    )

@@ -14,11 +14,12 @@ from importlib.metadata import entry_points
 from permparse.base.errors import UserError, nearest
 
 
-def find_class(name: str, ours: Mapping[str, str], kind: str, group: str | None = None) -> type:
-    """The class called ``name``: a key of ``ours``, a path `module:Class`, or an entry point of ``group``.
+def find_class(name: str, ours: Mapping[str, str], kind: str, group: str | None = None, base: type = object) -> type:
+    """The class called ``name``, a subclass of ``base``: a key of ``ours``, a path `module:Class`, or an entry point of
+    ``group``.
 
     ``ours`` maps names to such paths; ``kind`` says what is looked for, in a message. A user's module may lie in the
-    current folder.
+    current folder. Its code is run, so modules of the standard library, which hold no such class, are refused unread.
     """
     path = ours.get(name)
     if path is None and ":" in name:
@@ -28,8 +29,9 @@ def find_class(name: str, ours: Mapping[str, str], kind: str, group: str | None 
     if path is None:
         raise UserError(f"no {kind} is called {name!r}; {nearest(name, ours)} (or give its path, module:Class)")
     found = _attribute(path, kind)
-    if not isinstance(found, type):
-        raise UserError(f"the {kind} {name!r}: expected a class, found {found!r}")
+    if not isinstance(found, type) or not issubclass(found, base):
+        wanted = "a class" if base is object else f"a subclass of {base.__name__}"
+        raise UserError(f"the {kind} {name!r}: expected {wanted}, found {found!r:.100}")
     return found
 
 
@@ -40,6 +42,10 @@ def installed_names(group: str) -> list[str]:
 
 def _attribute(path: str, kind: str) -> object:
     module_name, _, attribute = path.partition(":")
+    if not all(part.isidentifier() for part in module_name.split(".") + attribute.split(".")):
+        raise UserError(f"the {kind} {path!r}: expected module:Class")
+    if module_name.partition(".")[0] in sys.stdlib_module_names:
+        raise UserError(f"the {kind} {path!r}: {module_name} belongs to Python itself; name a module of your own")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:

@@ -17,12 +17,14 @@ from permparse.base.errors import UserError, nearest
 
 Table = dict[str, Any]
 """A table of TOML as it is read: keys to values or to further tables."""
+TOML_LIMIT = 1 << 20
+"""Characters of a recipe at most."""
 
 
 class Section(BaseModel):
     """A table of settings. An unknown key is refused with the nearest valid one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -39,11 +41,15 @@ class Section(BaseModel):
 
 
 def read_toml(text: str, where: str) -> Table:
-    """A TOML document as a table; UserError if it is none."""
+    """A TOML document as a table; UserError if it is none, too long or nested too deeply."""
+    if len(text) > TOML_LIMIT:
+        raise UserError(f"{where}: expected at most {TOML_LIMIT:,} characters of TOML, got {len(text):,}")
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a number of too many digits is no TOMLDecodeError
         raise UserError(f"{where}: not valid TOML: {error}") from error
+    except RecursionError:
+        raise UserError(f"{where}: the TOML is nested too deeply") from None
 
 
 def read_pair(pair: str, example: str, option: str = "--set") -> tuple[str, Any]:
@@ -97,8 +103,8 @@ def first_mistake(error: ValidationError) -> str:
     if mistake["type"] == "missing":
         return f"{key!r} is missing"
     if mistake["type"] in ("model_type", "model_attributes_type"):
-        return f"{key!r}: expected a table, got {mistake['input']!r}"
-    return f"{key!r}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}, got {mistake['input']!r}"
+        return f"{key!r}: expected a table, got {mistake['input']!r:.200}"
+    return f"{key!r}: {mistake['msg'][0].lower()}{mistake['msg'][1:]}, got {mistake['input']!r:.200}"
 
 
 def documentation(section: type[BaseModel], prefix: str = "") -> list[tuple[str, str, str]]:

@@ -5,10 +5,11 @@ Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -19,6 +20,10 @@ from permparse.cli import bench, data, demo, evaluate, notation, parse, reproduc
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
+
+INTERRUPTED = 130
+NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What it means that standard output takes no more: a full disk, a quota, a limit, a broken device."""
 
 app = typer.Typer(
     name="permparse",
@@ -77,24 +82,30 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = app(args=list(arguments) or ["--help"], prog_name="permparse", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except SystemExit as leave:
         # Whoever read our output has seen enough, as in `permparse parse ... | head -1`; typer would exit with 1.
         if isinstance(leave.__context__, BrokenPipeError):
             return 0
         return leave.code if isinstance(leave.code, int) else 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except UserError as error:
         return _mistake(str(error))
     except USAGE_ERROR as error:
         command = error.ctx.command_path if error.ctx else "permparse"
         return _mistake(f"{error.format_message().rstrip('.')}; {command} --help says what there is")
+    except BrokenPipeError:
+        return 0
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_PLACE:
+            return _mistake(f"the output cannot be written ({error.strerror}); free some space, or send it elsewhere")
         if os.environ.get("PERMPARSE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         note("[bold red]internal error:[/] {what} (a fault of permparse; PERMPARSE_DEBUG=1 shows where)", what=what)
         return 1
-    return 0
 
 
 def _mistake(message: str) -> int:
@@ -106,4 +117,18 @@ def main() -> None:
     """The entry point of the `permparse` command."""
     # Idle worker threads that spin steal the cores from the solver's own threads.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    sys.exit(run(sys.argv[1:]))
+    with open(os.devnull, "w") as nowhere:
+        # A stream that was closed on purpose is None; what is written to it is meant to be lost.
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+        code = run(sys.argv[1:])
+        _forget_unwritten(nowhere)
+        sys.exit(code)
+
+
+def _forget_unwritten(nowhere: TextIO) -> None:
+    """Let go of output that could not be written: Python would try again, and exit with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere.fileno(), stream.fileno())

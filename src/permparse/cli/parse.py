@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import queue
+import errno
+import os
 import sys
-import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BufferedIOBase, UnsupportedOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from permparse.parsers import Parse, Parser
 
 BATCH = 128
+CHUNK, LONGEST_LINE = 1 << 16, 1 << 20
+"""Bytes that are read at a time, and that a line may have."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Line = str | UserError
 """A sentence, or why a line is none."""
@@ -55,7 +59,7 @@ def command(
     if sentence and file is not None:
         raise UserError("give sentences or --file, not both")
     parser = Parser.load(model)
-    if not sentence and file is None and sys.stdin.isatty():
+    if not sentence and file is None and sys.stdin is not None and sys.stdin.isatty():
         note("[dim]one sentence per line; Ctrl-D ends[/]")
     failed = number = 0
     for batch in _batches(sentence, file):
@@ -99,41 +103,56 @@ def _print(answer: Parse | UserError, json: bool, show: bool, n_best: int) -> No
 def _batches(sentences: list[str] | None, file: Path | None) -> Iterator[list[Line]]:
     if sentences:
         yield list(sentences)
-    elif file is None:
-        yield from _as_they_come(sys.stdin.buffer)
-    else:
-        try:
+        return
+    try:
+        if file is not None:
             with open(file, "rb") as lines:
                 yield from _as_they_come(lines)
-        except OSError as error:
-            raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+        elif sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
+        else:
+            yield from _as_they_come(_blocking(cast(BufferedIOBase, sys.stdin.buffer)))
+    except OSError as error:
+        raise UserError(f"{file or 'stdin'}: cannot be read ({error.strerror})") from error
 
 
-def _as_they_come(file: BinaryIO) -> Iterator[list[Line]]:
-    """Lines as they arrive: a single one immediately, a batch if many are waiting."""
-    lines: queue.Queue[bytes | None] = queue.Queue(maxsize=4 * BATCH)
-
-    def read() -> None:
-        for number, line in enumerate(file):
-            lines.put(line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line)
-        lines.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
-    open_ = True
-    while open_:
-        batch = [lines.get()]
-        while len(batch) < BATCH and not lines.empty():
-            batch.append(lines.get())
-        open_ = None not in batch
-        if decoded := _decoded(line for line in batch if line is not None):
-            yield decoded
+def _blocking(file: BufferedIOBase) -> BufferedIOBase:
+    """A stream that waits for input: another program may have left the terminal in a mode that does not."""
+    with suppress(UnsupportedOperation):  # a stream in memory has no descriptor
+        os.set_blocking(file.fileno(), True)
+    return file
 
 
-def _decoded(lines: Iterable[bytes]) -> list[Line]:
+def _as_they_come(file: BufferedIOBase) -> Iterator[list[Line]]:
+    """Lines as they arrive: a single one immediately, a batch if many are waiting.
+
+    A line that is too long is an error of its own, and never held in memory.
+    """
+    rest, first, skipping = b"", True, False
+    while chunk := file.read1(CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if skipping and lines:
+            lines, skipping = lines[1:], False
+        elif skipping:
+            rest = b""
+        batch = _decoded(lines, first)
+        first = first and not lines and not skipping
+        if len(rest) > LONGEST_LINE:
+            batch.append(UserError(f"the line is longer than {LONGEST_LINE:,} bytes; expected one sentence per line"))
+            rest, skipping = b"", True
+        for start in range(0, len(batch), BATCH):
+            yield batch[start : start + BATCH]
+    if rest and not skipping:
+        yield _decoded([rest], first)
+
+
+def _decoded(lines: Iterable[bytes], first: bool = False) -> list[Line]:
+    """Lines as text; a byte-order mark before the first is none of it."""
     decoded: list[Line] = []
-    for line in lines:
+    for number, line in enumerate(lines):
         try:
-            decoded.append(line.decode("utf-8").rstrip("\r\n"))
+            text = line.removeprefix(BYTE_ORDER_MARK) if first and number == 0 else line
+            decoded.append(text.decode("utf-8").rstrip("\r\n"))
         except UnicodeDecodeError as error:
             byte = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
             decoded.append(UserError(f"not UTF-8 text ({byte}); convert it first"))

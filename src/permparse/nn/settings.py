@@ -15,11 +15,11 @@ class TaggerSettings(Section):
 
     encoder: AnyEncoder = WordEncoderSettings()
     """The encoder of the sentence."""
-    ff_size: int = Field(default=256, ge=1)
+    ff_size: int = Field(default=256, ge=1, le=2**16)
     """Hidden size of the feed-forward layer on top of the states."""
     ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside that layer."""
-    max_count: int = Field(default=4, ge=1)
+    max_count: int = Field(default=4, ge=1, le=1000)
     """K, the largest number of copies of one symbol that one word can contribute."""
 
 
@@ -34,19 +34,19 @@ class ScorerSettings(Section):
     plain_values: bool = False
     """Represent LEX and VAR tokens without context: by symbol, copy index and what else their word contributes. Then
     operators alone decide the order, and a value in an unusual place is found as easily as any other."""
-    symbol_size: int = Field(default=64, ge=1)
+    symbol_size: int = Field(default=64, ge=1, le=2**14)
     """Size of the embedding of a token's symbol, that of the vectors if they are given."""
     symbol_vectors: Path | None = None
     """File of word vectors that the symbols start from, as for the words of an encoder."""
-    copy_size: int = Field(default=32, ge=1)
+    copy_size: int = Field(default=32, ge=1, le=2**14)
     """Size of the embedding of a token's copy index."""
-    ff_size: int = Field(default=256, ge=1)
+    ff_size: int = Field(default=256, ge=1, le=2**16)
     """Hidden size of the feed-forward layers."""
     ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside those layers."""
     separate_ends: bool = False
     """Score first and last tokens by a network each (the paper) instead of one with two outputs."""
-    jump_size: int = Field(default=64, ge=1)
+    jump_size: int = Field(default=64, ge=1, le=2**14)
     """Size of the query and key of a jump."""
     normalise: bool = True
     """Normalise the representation of a token before and after its feed-forward layer, and let scores saturate

@@ -18,7 +18,7 @@ from torch import nn
 
 from permparse.base.errors import UserError, nearest
 from permparse.base.settings import as_toml
-from permparse.base.storage import is_saved, load_folder, save_folder
+from permparse.base.storage import REMEDY, is_saved, load_folder, save_folder
 from permparse.parsers.parse import Parse
 from permparse.parsers.recipe import Recipe, Round, read_recipe
 from permparse.parsers.registry import parser_class
@@ -29,6 +29,17 @@ from permparse.text import Example, clean_sentence
 KIND = "parser"
 FOLDER = "parser"
 RECIPE_FILE = "recipe.toml"
+NOT_A_PARSER = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What files that no parser wrote can lead to while they are read."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,10 @@ class Parser(ABC):
         name; lines that say what was found."""
         return []
 
+    def starting_files(self, new_stages: Collection[str]) -> list[Path]:
+        """The files that `initialise` reads for these stages: a run that is resumed must find them unchanged."""
+        return []
+
     def calibrate(self, examples: Sequence[Example]) -> None:
         """Learn from held-out examples how confident to be."""
         return
@@ -141,21 +156,24 @@ class Parser(ABC):
         """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused in words.
 
         ``task`` takes the place of the one that the recipe names; ``changes`` those of settings that matter to parsing
-        alone, such as ``candidates=1`` or ``device="cuda"``.
+        alone, such as ``candidates=1`` or ``device="cuda"``. Only a recipe that names classes of its own, as
+        `module:Class`, runs code from outside this package.
         """
         folder = Path(path)
         if not is_saved(folder) and is_saved(folder / FOLDER):
             folder = folder / FOLDER
-        elif (folder / RECIPE_FILE).is_file():
+        elif not is_saved(folder) and (folder / RECIPE_FILE).is_file():
             raise UserError(f"{folder}: this training has not finished; permparse train --resume --output {folder}")
         files = load_folder(folder, KIND)
         try:
-            text = files[RECIPE_FILE].decode()
-            recipe = _changed(text, f"{folder}: recipe", changes)
+            recipe = _changed(files[RECIPE_FILE].decode(), f"{folder}: recipe", changes)
             chosen = task or get_task(recipe.task, **recipe.data.options)
             return parser_class(recipe.parser).from_files(recipe, chosen, files, str(folder))
         except KeyError as error:
-            raise UserError(f"{folder}: {error.args[0]} is missing from this parser") from error
+            raise UserError(f"{folder}: {error.args[0]!s:.100} is missing from this parser") from error
+        except NOT_A_PARSER as error:
+            # The files are what the manifest says, and still no parser: someone has written them by other means.
+            raise UserError(f"{folder}: damaged, or not a parser of permparse ({_named(error)}); {REMEDY}") from error
 
     def save(self, path: str | Path) -> None:
         """Save the parser as a folder of TOML, JSON and safetensors, replacing an earlier one all at once."""
@@ -197,7 +215,7 @@ def device_of(recipe: Recipe) -> torch.device:
     """The device that the recipe names; UserError if there is none."""
     try:
         device = torch.device(recipe.device)
-        torch.empty(0, device=device)
+        torch.empty(0, device=device).cpu()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"device = {recipe.device!r}: not available here ({reason}); try device = 'cpu'") from error
@@ -207,6 +225,11 @@ def device_of(recipe: Recipe) -> torch.device:
 def parameters(network: nn.Module) -> int:
     """How many parameters a network has."""
     return sum(p.numel() for p in network.parameters())
+
+
+def _named(error: BaseException) -> str:
+    """An error in few words."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
 
 
 def _checked(sentence: object) -> str:

@@ -25,11 +25,11 @@ EXTEND = "extend"
 class Training(Section):
     """How the weights of one stage are trained."""
 
-    epochs: int = Field(default=10, ge=0)
+    epochs: int = Field(default=10, ge=0, le=10**6)
     """Passes over the training data."""
-    batch: int = Field(default=48, ge=1)
+    batch: int = Field(default=48, ge=1, le=10**6)
     """Examples in a batch; batches hold examples of similar length."""
-    lr: float = Field(default=1e-3, gt=0)
+    lr: float = Field(default=1e-3, gt=0, le=1e3)
     """Highest learning rate (AdamW)."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     """How the learning rate falls after the warm-up."""
@@ -38,9 +38,9 @@ class Training(Section):
     themselves."""
     select: Literal["best", "last"] = "best"
     """Which epoch is kept: the best on the validation examples, or the last."""
-    patience: int = Field(default=0, ge=0)
+    patience: int = Field(default=0, ge=0, le=10**6)
     """Stop after this many evaluations without a better score; 0 never stops early."""
-    evaluate_every: int = Field(default=1, ge=1)
+    evaluate_every: int = Field(default=1, ge=1, le=10**6)
     """Epochs between evaluations (the last epoch is always evaluated)."""
 
 
@@ -51,7 +51,7 @@ class Data(Section):
     """Folder of the task's data; without it the data is downloaded into the cache."""
     options: dict[str, str | int | float | bool | list[str]] = Field(default={})
     """Options of the task (see `permparse tasks NAME`), such as the files of the tsv task."""
-    train_examples: int = Field(default=0, ge=0)
+    train_examples: int = Field(default=0, ge=0, le=2**40)
     """Use only this many training examples, evenly spread; 0 uses all."""
     validation: Literal["dev", "longest"] = "dev"
     """The examples that select an epoch: those of the dev split, or the longest training examples, held out."""
@@ -60,7 +60,7 @@ class Data(Section):
     share_names: bool = False
     """Words that training writes with a capital only share one entry of the vocabulary: where any name may stand in
     the place of any other."""
-    min_count: int = Field(default=1, ge=1)
+    min_count: int = Field(default=1, ge=1, le=2**40)
     """Words seen less often than this in training share the class of rare words."""
     notation: str = Field(default="task", pattern=r"^(task|raw|signs|wordless|full|ends|bold|.*\.json)$")
     """How outputs are written as target tokens: as the task writes them; raw, cut into tokens and nothing dropped; or

@@ -15,4 +15,6 @@ DEFAULT_PARSER = "multiset-permutation"
 
 def parser_class(name: str) -> type[Parser]:
     """The parser of that name."""
-    return find_class(name, PARSERS, "parser", group="permparse.parsers")
+    from permparse.parsers.base import Parser
+
+    return find_class(name, PARSERS, "parser", group="permparse.parsers", base=Parser)

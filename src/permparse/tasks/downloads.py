@@ -3,9 +3,9 @@
 The project holds no data; a local folder of the same layout serves as well and is never written to.
 """
 
-import hashlib
 import http.client
 import os
+import shutil
 import tempfile
 import urllib.error
 import urllib.request
@@ -19,10 +19,18 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from permparse.base.console import err
 from permparse.base.errors import UserError, nearest
+from permparse.base.locks import locked
+from permparse.base.reading import sha256_of
 
 SPLITS = ("train", "dev", "test")
 TIMEOUT = 60.0
 CHUNK = 1 << 16
+LARGEST = 256 << 20
+"""Bytes of a download, and of a file in an archive, at most."""
+WAITING = 600.0
+"""Seconds to wait for another process that downloads."""
+SCRATCH = ".download-"
+"""How the names of folders begin that hold what is not whole yet."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +103,20 @@ def data_folder(name: str, folder: Path | str | None = None) -> Path:
 
 
 def download(name: str, cache: Path | None = None) -> Path:
-    """Make sure that all files of data set `name` are in the cache; return the folder that holds them."""
-    folder = cache_folder() if cache is None else cache
-    if all((folder / file).is_file() for file in data_files(name)):
+    """Make sure that all files of data set `name` are in the cache, as they were published; return its folder.
+
+    Each use compares them with the archive, and the archive with its checksum: what is damaged is fetched again.
+    """
+    folder, files = cache_folder() if cache is None else cache, data_files(name)
+    if all((folder / file).is_file() for file in files) and _is_whole(name, folder):
         return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _unpack(_fetch(ARCHIVE, folder / "data.zip"), MEMBERS[name], folder)
-        for file, source in EXTRA.get(name, {}).items():
-            _fetch(source, folder / file)
+        with locked(folder, "another process downloads into this cache; wait for it", WAITING, ".download.lock"):
+            _remove_scratch(folder)
+            _unpack(_fetch(ARCHIVE, folder / "data.zip"), MEMBERS[name], folder)
+            for file, source in EXTRA.get(name, {}).items():
+                _fetch(source, folder / file)
     except OSError as error:
         raise UserError(
             f"the cache folder {folder} cannot be written: {error.strerror or error}; "
@@ -112,15 +125,35 @@ def download(name: str, cache: Path | None = None) -> Path:
     return folder
 
 
+def _is_whole(name: str, folder: Path) -> bool:
+    """Whether the cached files of a data set are those that were published."""
+    try:
+        if sha256_of(folder / "data.zip") != ARCHIVE.sha256:
+            return False
+        with zipfile.ZipFile(folder / "data.zip") as content:
+            members = MEMBERS[name].items()
+            if any((folder / file).read_bytes() != content.read(member) for file, member in members):
+                return False
+        return all(sha256_of(folder / file) == source.sha256 for file, source in EXTRA.get(name, {}).items())
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return False
+
+
+def _remove_scratch(folder: Path) -> None:
+    """Remove what a download that was killed has left."""
+    for left in folder.rglob(f"{SCRATCH}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def _fetch(source: Source, path: Path) -> Path:
     """The file at `path`, downloaded if it is not there; it appears under that name only when it is whole."""
-    if path.is_file() and _sha256(path) == source.sha256:
+    if path.is_file() and sha256_of(path) == source.sha256:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".download-") as scratch:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=SCRATCH) as scratch:
         part = Path(scratch) / path.name
         _retrieve(source.url, part)
-        found = _sha256(part)
+        found = sha256_of(part)
         if found != source.sha256:
             raise UserError(
                 f"{source.url} has the wrong checksum: expected sha256 {source.sha256}, got {found}; "
@@ -146,6 +179,10 @@ def _served(url: str) -> Generator[bytes, None, None]:
             shown = bar.add_task(f"downloading {url.rpartition('/')[2]}", total=total)
             while chunk := answer.read(CHUNK):
                 received += len(chunk)
+                if received > LARGEST:
+                    raise UserError(
+                        f"{url} serves more than {LARGEST:,} bytes, which is not the data; nothing was kept"
+                    )
                 bar.update(shown, completed=received)
                 yield chunk
             if total is not None and received < total:
@@ -176,19 +213,17 @@ def _progress_bar() -> Progress:
 
 
 def _unpack(archive: Path, members: dict[str, str], folder: Path) -> None:
+    """Put members of the archive where the layout says."""
     try:
         with zipfile.ZipFile(archive) as content:
             for file, member in members.items():
-                path = folder / file
+                path, wanted = folder / file, content.getinfo(member)
+                if wanted.file_size > LARGEST:
+                    raise UserError(f"{archive}: {member} is larger than {LARGEST:,} bytes; delete the archive")
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with tempfile.TemporaryDirectory(dir=path.parent, prefix=".unpack-") as scratch:
+                with tempfile.TemporaryDirectory(dir=path.parent, prefix=SCRATCH) as scratch:
                     part = Path(scratch) / path.name
-                    part.write_bytes(content.read(member))
+                    part.write_bytes(content.read(wanted))
                     part.replace(path)
     except (KeyError, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"{archive} cannot be unpacked: {error}; delete it and try again") from None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -40,10 +40,7 @@ def task_names() -> tuple[str, ...]:
 
 def task_class(name: str) -> type[Task]:
     """The class of a task: by its name, or by its path, module:Class."""
-    found = find_class(name, {known: path for known, (path, _) in _TASKS.items()}, "task", ENTRY_POINTS)
-    if not issubclass(found, Task):
-        raise UserError(f"the task {name!r}: expected a subclass of permparse.Task, found {found!r}")
-    return found
+    return find_class(name, {known: path for known, (path, _) in _TASKS.items()}, "task", ENTRY_POINTS, Task)
 
 
 def task_options(name: str) -> tuple[Option, ...]:

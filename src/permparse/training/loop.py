@@ -119,11 +119,14 @@ class Trainer:
 
     def _restore(self, folder: Path) -> None:
         files = load_folder(folder, KIND)
-        self.position = Position(**json.loads(files["position.json"]))
-        load_weights(self.stage.model, unpack(files["model.safetensors"]), str(folder))
-        for key_and_name, tensor in unpack(files["optimiser.safetensors"]).items():
-            key, _, name = key_and_name.partition("/")
-            self._optimiser.state[self._parameters[name]][key] = tensor.to(self._device)
+        try:
+            self.position = Position(**json.loads(files["position.json"]))
+            load_weights(self.stage.model, unpack(files["model.safetensors"]), str(folder))
+            for key_and_name, tensor in unpack(files["optimiser.safetensors"]).items():
+                key, _, name = key_and_name.partition("/")
+                self._optimiser.state[self._parameters[name]][key] = tensor.to(self._device)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{folder}: damaged, or not a state of this training ({error}); start a new run") from error
         if "average.safetensors" in files:
             self._average = self._unpacked(files["average.safetensors"])
         if "best.safetensors" in files:

@@ -10,6 +10,7 @@ from permparse.base.errors import UserError
 from permparse.base.storage import MANIFEST, write_atomically
 from permparse.parsers.base import RECIPE_FILE
 from permparse.parsers.recipe import Recipe, read_recipe
+from permparse.training.conditions import Conditions
 
 ORIGIN = "taken_from.txt"
 DATA_FILE = "data.json"
@@ -35,6 +36,9 @@ def take_over(run: Path, stage: str, folder: Path, recipe: Recipe) -> None:
         raise UserError(f"{run}: no run here whose stage {stage!r} is finished")
     if read_recipe(known.read_text(encoding="utf-8"), str(known)).for_stage(stage) != recipe.for_stage(stage):
         raise UserError(f"{run}: its stage {stage!r} was trained with other settings than {folder} asks for")
+    began = Conditions.recorded(run)
+    if began is not None:  # raises if a file of word vectors is another one by now
+        began.with_files(Path(path) for path in began.files if Path(path).expanduser().is_file())
     folder.mkdir(parents=True, exist_ok=True)
     # Under another name until it is whole: a run that is killed here must not take a part for a checkpoint.
     part = folder / f"{stage}.part"

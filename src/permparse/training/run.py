@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ from pathlib import Path
 from permparse.base.batching import spread
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.base.storage import is_saved, write_atomically
+from permparse.base.locks import LOCK_FILE, locked
+from permparse.base.storage import PART, is_saved, is_scratch, write_atomically
 from permparse.base.threads import fix_threads
 from permparse.parsers.base import FOLDER, RECIPE_FILE, Parser, Splits, parameters
 from permparse.parsers.recipe import Recipe, load_recipe, read_recipe
@@ -22,6 +24,7 @@ from permparse.parsers.registry import parser_class
 from permparse.tasks import Task, get_task
 from permparse.text import Example
 from permparse.training.adapt import Trial, adapted
+from permparse.training.conditions import Conditions
 from permparse.training.log import RunLog
 from permparse.training.loop import Position, Trainer
 from permparse.training.progress import Progress
@@ -75,17 +78,44 @@ def train(
         recipe = saved_recipe(folder)
     elif (folder / RECIPE_FILE).exists():
         raise UserError(f"{folder}: holds a run already; continue it with --resume, or choose another with --output")
-    elif take_stage is not None:
+    is_new = not folder.exists()
+    with locked(folder, "another training is at work here; wait for it, or choose another folder with --output"):
+        try:
+            return _train(recipe, folder, task, resume, quiet, take_stage)
+        finally:
+            _remove_scratch(folder, recipe)
+            if is_new and {path.name for path in folder.iterdir()} <= {LOCK_FILE}:  # no run has begun
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _train(
+    recipe: Recipe, folder: Path, task: Task | None, resume: bool, quiet: bool, take_stage: tuple[str, Path] | None
+) -> Parser:
+    """`train` in a folder that is locked."""
+    if take_stage is not None and not resume:
         take_over(take_stage[1], take_stage[0], folder, recipe)
     fix_threads()
+    known = Conditions.recorded(folder) if resume else None
+    if known is not None:
+        known.require_same_recipe(recipe, folder)
+        for line in known.apply():
+            note("[yellow]note[/] {line}", line=line)
     progress = Progress(quiet)
     task = task or get_task(recipe.task, **recipe.data.options)
-    run = _Run(_adapted(recipe, task, quiet), task, folder, progress, quiet)
+    run = _Run(_adapted(recipe, task, quiet), task, folder, known, progress, quiet)
     try:
         return run.all_stages()
     finally:
         progress.stop()
         run.log.close()
+
+
+def _remove_scratch(folder: Path, recipe: Recipe) -> None:
+    """Remove what an earlier process was killed over."""
+    for leftover in [path for path in folder.iterdir() if is_scratch(path.name)]:
+        leftover.unlink(missing_ok=True)
+    for stage in recipe.stages:
+        shutil.rmtree(folder / f"{stage}{PART}", ignore_errors=True)
 
 
 def saved_recipe(folder: Path) -> Recipe:
@@ -99,7 +129,9 @@ def saved_recipe(folder: Path) -> Recipe:
 class _Run:
     """One training in one folder, stage after stage."""
 
-    def __init__(self, recipe: Recipe, task: Task, folder: Path, progress: Progress, quiet: bool) -> None:
+    def __init__(
+        self, recipe: Recipe, task: Task, folder: Path, known: Conditions | None, progress: Progress, quiet: bool
+    ) -> None:
         self.recipe, self.task, self.folder, self.progress, self.quiet = recipe, task, folder, progress, quiet
         examples = training_examples(task, recipe)
         self.dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
@@ -107,14 +139,17 @@ class _Run:
         self.parser = parser_class(recipe.parser).build(recipe, task, examples)
         self.splits = _splits(recipe, examples, self.dev)
         # All files are read now, so that a mistake in one shows before anything is trained.
-        lines = self.parser.initialise([stage for stage in self.parser.networks if not is_saved(folder / stage)])
+        new_stages = [stage for stage in self.parser.networks if not is_saved(folder / stage)]
+        lines = self.parser.initialise(new_stages)
+        conditions = (known or Conditions.present(recipe)).with_files(self.parser.starting_files(new_stages))
         self.log = RunLog(folder, recipe.tensorboard)
         # Only now, with data and settings found good, does the run begin to exist.
         _require_same_data(folder, self.fingerprint)
+        conditions.save(folder)
         write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
         self.log.write("start", task=task.name, seed=recipe.seed, data=self.fingerprint)
-        known = ", ".join([f"{len(examples):,} examples", *self.parser.facts()])
-        self.tell("[bold]{task}[/]: {known}", task=task.name, known=known)
+        facts = ", ".join([f"{len(examples):,} examples", *self.parser.facts()])
+        self.tell("[bold]{task}[/]: {facts}", task=task.name, facts=facts)
         for line in lines:
             self.tell("{line}", line=line)
             self.log.write("initialised", line=line)

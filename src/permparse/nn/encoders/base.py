@@ -95,7 +95,7 @@ class Encoder(nn.Module, ABC):
 
 def encoder_class(kind: str) -> type[Encoder]:
     """The encoder of that kind."""
-    return find_class(kind, ENCODERS, "encoder", group="permparse.encoders")
+    return find_class(kind, ENCODERS, "encoder", group="permparse.encoders", base=Encoder)
 
 
 def build_encoder(settings: EncoderSettings, sizes: InputSizes) -> Encoder:

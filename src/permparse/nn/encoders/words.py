@@ -25,17 +25,17 @@ EMBEDDING_SCALE = 0.1
 class WordEncoderSettings(EncoderSettings):
     """How a sentence becomes one state per word."""
 
-    layers: int = Field(default=2, ge=1)
+    layers: int = Field(default=2, ge=1, le=100)
     """Layers of the encoder."""
-    hidden_size: int = Field(default=128, ge=2, multiple_of=2)
+    hidden_size: int = Field(default=128, ge=2, le=2**14, multiple_of=2)
     """Size of a word's state (for the LSTM: both directions together)."""
-    embedding_size: int = Field(default=128, ge=1)
+    embedding_size: int = Field(default=128, ge=1, le=2**14)
     """Size of the word embedding, that of the vectors if they are given; projected to hidden_size where they differ."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on embeddings and between layers."""
     word_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Chance of a word being replaced by the unknown word during training."""
-    rare_dropout: float = Field(default=0.0, ge=0)
+    rare_dropout: float = Field(default=0.0, ge=0, le=1e6)
     """α: a word seen c times in training is also replaced with chance α / (α + c), so that names and values are mostly
     known by their context, as at test time, while the words around them stay."""
     vectors: Path | None = None

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from permparse.base.errors import UserError
 from permparse.nn import Encoder, EncoderSettings, JumpScorer, MultisetTagger, restore_encoder
+from permparse.nn.encoders import WordEncoderSettings
 from permparse.parsers.base import device_of
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
@@ -57,7 +59,30 @@ def encoder_files(encoders: Mapping[str, Encoder]) -> dict[str, bytes]:
     return files | {ENCODERS_FILE: json.dumps(stored).encode()} if stored else {}
 
 
+def require_weights_for(
+    recipe: MultisetPermutationRecipe, codec: Codec, weights: Sequence[Mapping[str, Tensor]], where: str
+) -> None:
+    """UserError if the saved weights of tagger and scorer are too few for the networks that the recipe describes: found
+    out before networks of any size are built."""
+    tagger, scorer, symbols = recipe.tagger, recipe.scorer, len(codec.symbols)
+    least = (
+        _least_weights(tagger.encoder, codec) + symbols * tagger.max_count * tagger.ff_size,
+        _least_weights(scorer.encoder, codec) + scorer.ff_size * (scorer.ff_size + scorer.jump_size + scorer.copy_size),
+    )
+    for name, needed, tensors in zip(("tagger", "scorer"), least, weights, strict=True):
+        found = sum(tensor.numel() for tensor in tensors.values())
+        if found < needed:
+            raise UserError(f"{where}: the {name} of this recipe has at least {needed:,} weights, found {found:,}")
+
+
+def _least_weights(encoder: EncoderSettings, codec: Codec) -> int:
+    """A lower bound: one embedding of every word, and a square matrix or more in every layer."""
+    if not isinstance(encoder, WordEncoderSettings):
+        return 0
+    return len(codec.words) * encoder.embedding_size + encoder.layers * encoder.hidden_size**2
+
+
 def count_words(encoder: Encoder, codec: Codec, examples: Sequence[Example]) -> None:
     """Let an encoder know how rare the words of the training data are."""
     ids = np.concatenate([codec.encode(example.source).ids for example in examples])
-    encoder.count_words(torch.from_numpy(ids))
+    encoder.count_words(torch.from_numpy(ids).to(next(encoder.parameters()).device))

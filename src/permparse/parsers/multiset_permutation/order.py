@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from permparse.base.batching import sorted_batches
+from permparse.base.errors import UserError
 from permparse.base.threads import one_thread
 from permparse.multiset import CanonicalMultiset
 from permparse.nn import JumpScorer, Sentence, saturated, scorer_batch
@@ -88,8 +89,14 @@ def n_best_orders(
 def jump_problem(
     scorer: JumpScorer, sentences: Sequence[Sentence], multisets: Sequence[CanonicalMultiset]
 ) -> JumpProblem:
-    """The scores of all jumps between the tokens of each multiset."""
-    problem: JumpProblem = scorer(scorer_batch(sentences, multisets).to(scorer.device))
+    """The scores of all jumps between the tokens of each multiset; UserError if the weights give no finite ones."""
+    batch = scorer_batch(sentences, multisets).to(scorer.device)
+    try:
+        problem: JumpProblem = scorer(batch)
+    except ValueError as error:
+        raise UserError(
+            f"the weights of this parser give scores that are not finite ({error}); train it again"
+        ) from error
     return problem
 
 

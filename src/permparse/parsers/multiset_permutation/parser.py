@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
 from torch import nn
 
+from permparse.base.files import located
 from permparse.base.storage import load_weights, pack, unpack
 from permparse.nn import Encoder, JumpScorer, MultisetTagger
 from permparse.parsers.base import Parser, Splits
@@ -17,7 +19,12 @@ from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
-from permparse.parsers.multiset_permutation.networks import build_networks, count_words, encoder_files
+from permparse.parsers.multiset_permutation.networks import (
+    build_networks,
+    count_words,
+    encoder_files,
+    require_weights_for,
+)
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
 from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
@@ -30,12 +37,14 @@ from permparse.parsers.multiset_permutation.stages import (
     annotated,
     tag_data,
 )
+from permparse.parsers.multiset_permutation.stored import check_codec, read_calibration
 from permparse.parsers.multiset_permutation.tag import same_multiset, tag
 from permparse.parsers.multiset_permutation.vectors import (
     give_symbol_vectors,
     give_vectors,
     restore_vectors,
     vector_files,
+    vectors_file,
     with_vector_sizes,
 )
 from permparse.parsers.multiset_permutation.warnings import warnings_about
@@ -109,6 +118,12 @@ class MultisetPermutationParser(Parser):
         known = [f"{len(self.codec.words):,} words", f"{len(self.codec.symbols):,} symbols"]
         return [*known, *super().facts()]
 
+    def starting_files(self, new_stages: Collection[str]) -> list[Path]:
+        files = [vectors_file(self.encoders[stage]) for stage in new_stages]
+        if ORDER in new_stages:
+            files.append(self.recipe.scorer.symbol_vectors)
+        return [located(path) for path in files if path is not None]
+
     def initialise(self, new_stages: Collection[str]) -> list[str]:
         lines = [f"{stage}: {fact}" for stage, encoder in self.encoders.items() for fact in encoder.facts()]
         lines += give_vectors(self.encoders, self.codec, new_stages)
@@ -180,11 +195,12 @@ class MultisetPermutationParser(Parser):
         return "search" if best_gold > parse.score + 1e-6 else "model"
 
     def files(self) -> dict[str, bytes]:
+        codec = self.codec.to_json().encode()
         return {
-            CODEC_FILE: self.codec.to_json().encode(),
+            CODEC_FILE: codec,
             CALIBRATION_FILE: json.dumps(asdict(self.calibration)).encode(),
-            TAGGER_FILE: pack(self.tagger.state_dict()),
-            SCORER_FILE: pack(self.scorer.state_dict()),
+            TAGGER_FILE: pack(self.tagger.state_dict(), belongs_to=codec),
+            SCORER_FILE: pack(self.scorer.state_dict(), belongs_to=codec),
             **vector_files(self.encoders),
             **encoder_files(self.encoders),
         }
@@ -192,11 +208,17 @@ class MultisetPermutationParser(Parser):
     @classmethod
     def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
         assert isinstance(recipe, MultisetPermutationRecipe)
+        check_codec(files[CODEC_FILE], f"{where}: {CODEC_FILE}")
         codec = Codec.from_json(files[CODEC_FILE].decode(), task)
-        calibration = Calibration(**json.loads(files[CALIBRATION_FILE]))
+        calibration = Calibration(**read_calibration(files[CALIBRATION_FILE], f"{where}: {CALIBRATION_FILE}"))
+        weights = [
+            {modern_weight(name): t for name, t in unpack(files[file], f"{where}: {file}", files[CODEC_FILE]).items()}
+            for file in (TAGGER_FILE, SCORER_FILE)
+        ]
+        require_weights_for(recipe, codec, weights, where)
         tagger, scorer = build_networks(recipe, codec, files, where)
-        for network, file in ((tagger, TAGGER_FILE), (scorer, SCORER_FILE)):
-            load_weights(network, {modern_weight(name): t for name, t in unpack(files[file]).items()}, where)
+        for network, found in zip((tagger, scorer), weights, strict=True):
+            load_weights(network, found, where)
         restore_vectors({TAG: tagger.encoder, ORDER: scorer.encoder}, codec, files, where)
         return cls(recipe, codec, tagger, scorer, calibration)
 

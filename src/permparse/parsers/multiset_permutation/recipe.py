@@ -24,9 +24,9 @@ class Hints(Section):
     follows an operator; all else by IBM-1. task: the word that the task's own notation names (COGS)."""
     threshold: float = Field(default=0.6, ge=0, le=1)
     """Posterior χ from which a link of the IBM-1 aligner counts as a hint."""
-    weight: float = Field(default=1.0, ge=0)
+    weight: float = Field(default=1.0, ge=0, le=1e6)
     """Weight λ of the hints; 0 switches them off."""
-    epochs: int = Field(default=8, ge=0)
+    epochs: int = Field(default=8, ge=0, le=10**6)
     """The hints are used for the first g epochs."""
 
 
@@ -42,7 +42,7 @@ class Tagger(TaggerSettings):
 class OrderTraining(Training):
     """How the scorer is trained."""
 
-    temperature_power: float = Field(default=1.0, ge=0)
+    temperature_power: float = Field(default=1.0, ge=0, le=10)
     """p of the entropy weight τ = (log n)^-p: 1 in the paper, 2 in its reference implementation."""
     annotation: Literal["constrained", "drop"] = "constrained"
     """Multisets of the training examples: the most likely one whose union is gold, which loses no example, or the most
@@ -65,13 +65,13 @@ class MultisetPermutationRecipe(Recipe):
     decoder: Decoder = "search"
     """How the trained parser orders tokens: by searching for the best path score, or by rounding the relaxed
     permutation with the Hungarian algorithm (the paper). Training does not depend on it."""
-    sharpening: float = Field(default=1.0, gt=0)
+    sharpening: float = Field(default=1.0, gt=0, le=1e6)
     """With the Hungarian decoder: how many times lower the temperature is than in training (10 in the reference
     implementation of the paper). Training does not depend on it."""
-    candidates: int = Field(default=1, ge=1)
+    candidates: int = Field(default=1, ge=1, le=1000)
     """How many of the likeliest multisets the trained parser compares; 1 takes the likeliest (the paper). Training does
     not depend on it."""
-    surprise_weight: float = Field(default=0.5, ge=0)
+    surprise_weight: float = Field(default=0.5, ge=0, le=1e6)
     """With several candidates: weight of how badly an output reads, against the log probability of its multiset. It
     reads badly where a token is rarer after the two before it, in the training outputs, than on the whole."""
     tagger: Tagger = Tagger()

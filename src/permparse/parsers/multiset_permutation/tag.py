@@ -6,6 +6,7 @@ from that run.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from permparse.base.batching import sorted_batches
+from permparse.base.errors import UserError
 from permparse.base.threads import one_thread
 from permparse.multiset import CanonicalMultiset, CountLattice, canonical_multiset
 from permparse.nn import MultisetTagger, TaggerExample, sentence_batch, tagger_batch
@@ -59,6 +61,8 @@ def tag(codec: Codec, tagger: MultisetTagger, sentences: Sequence[EncodedSentenc
         chosen = [sentences[i] for i in batch]
         with one_thread():
             lattices = tagger.predict(sentence_batch(chosen).to(tagger.device), n)
+        if not all(math.isfinite(lattice.log_prob) for lattice in lattices):
+            raise UserError("the weights of this parser give probabilities that are not finite; train it again")
         found.update(zip(batch, (Tagging(codec, *of) for of in zip(chosen, lattices, strict=True)), strict=True))
     return [found[i] for i in range(len(sentences))]
 

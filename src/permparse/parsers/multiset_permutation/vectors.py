@@ -40,6 +40,11 @@ def with_vector_sizes(recipe: MultisetPermutationRecipe) -> MultisetPermutationR
     return type(recipe).model_validate(merged(recipe.model_dump(exclude_none=True), changes))
 
 
+def vectors_file(encoder: Encoder) -> Path | None:
+    """The file of word vectors that the settings of an encoder name."""
+    return encoder.settings.vectors if isinstance(encoder, WordEncoder) else None
+
+
 def _size(path: Path | None) -> int:
     return 0 if path is None else vector_size(located(path))
 

@@ -15,6 +15,8 @@ MARK = "§"
 """In front of a kept token: nothing is inserted before it. Alone at the end: nothing is inserted there."""
 LONGEST_RUN = 24
 """Tokens of dropped types in a row, beyond four for each open bracket, after which rules insert no more."""
+MOST_RUN = 100
+"""However many brackets are open: a rule that keeps opening brackets must end, too."""
 
 
 @final
@@ -82,7 +84,7 @@ class Notation:
 
     def guess(self, walk: Walk, ahead: Ahead) -> str:
         """The token that rules insert in this state; EMIT if none."""
-        if walk.run >= LONGEST_RUN + 4 * len(walk.levels):
+        if walk.run >= min(LONGEST_RUN + 4 * len(walk.levels), MOST_RUN):
             return EMIT
         token = token_for(walk, self.rules.leaf(walk.features(ahead)).action)
         return token if token in self.language.dropped else EMIT

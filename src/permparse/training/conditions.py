@@ -1,0 +1,110 @@
+"""What the weights of a run depend on besides its data: recorded when it begins, held to when it is resumed.
+
+A changed setting or file of word vectors is refused, the number of threads is taken from the record, and another
+version of torch or of this package is told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from permparse import __version__
+from permparse.base.errors import UserError
+from permparse.base.reading import read_json, read_regular, sha256_of
+from permparse.base.settings import as_toml
+from permparse.base.storage import write_atomically
+from permparse.parsers.base import RECIPE_FILE
+from permparse.parsers.recipe import Recipe, read_recipe
+
+CONDITIONS_FILE = "conditions.json"
+LIMIT = 1 << 22
+FREE = frozenset(["tensorboard"])
+"""Settings that do not change what is learned."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under what a run began."""
+
+    recipe: str
+    """The resolved recipe, as TOML."""
+    threads: int
+    torch: str
+    permparse: str
+    files: dict[str, str]
+    """SHA-256 of the files that untrained networks start from, by path."""
+
+    @classmethod
+    def present(cls, recipe: Recipe) -> Conditions:
+        """Those of this process."""
+        return cls(recipe.to_toml(), torch.get_num_threads(), str(torch.__version__), __version__, {})
+
+    @classmethod
+    def recorded(cls, folder: Path) -> Conditions | None:
+        """Those of the run in this folder; None if it was begun by a version that kept no such record."""
+        path = folder / CONDITIONS_FILE
+        try:
+            table = read_json(read_regular(path, LIMIT).data, str(path))
+            found = cls(**{field.name: table[field.name] for field in fields(cls)})
+            if type(found.threads) is not int or found.threads < 1 or not isinstance(found.files, dict):
+                raise TypeError("expected a number of threads and the checksums of files")
+            return found
+        except FileNotFoundError:
+            return None
+        except (OSError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: cannot be read, or damaged; start a new run") from error
+
+    def save(self, folder: Path) -> None:
+        write_atomically(folder / CONDITIONS_FILE, (json.dumps(asdict(self), indent=2) + "\n").encode())
+
+    def require_same_recipe(self, recipe: Recipe, folder: Path) -> None:
+        """UserError that names the setting in which the recipe differs from the one that the run began with."""
+        began = dict(_flat(read_recipe(self.recipe, str(folder / CONDITIONS_FILE)).for_training().model_dump()))
+        found = dict(_flat(recipe.for_training().model_dump()))
+        for key in sorted(began.keys() | found.keys()):
+            if key not in FREE and began.get(key) != found.get(key):
+                was, now = (as_toml(_plain(table.get(key))) or "not set" for table in (began, found))
+                raise UserError(
+                    f"{folder / RECIPE_FILE}: {key} is {now}, but this run began with {was}; "
+                    "put it back, or start a new run"
+                )
+
+    def with_files(self, paths: Iterable[Path]) -> Conditions:
+        """With the checksums of further files; UserError if one has changed since it was read."""
+        found = {str(path): sha256_of(path.expanduser()) for path in paths}
+        for path, digest in found.items():
+            if self.files.get(path, digest) != digest:
+                raise UserError(f"{path}: has changed since this run began; put the old file back, or start a new run")
+        return replace(self, files={**self.files, **found})
+
+    def apply(self) -> list[str]:
+        """Set the number of threads; lines that tell what differs from the beginning of the run."""
+        lines = []
+        if (threads := torch.get_num_threads()) != self.threads:
+            torch.set_num_threads(self.threads)
+            lines.append(f"this run began with {self.threads} threads and goes on with them (now: {threads})")
+        for name, was, now in (
+            ("torch", self.torch, str(torch.__version__)),
+            ("permparse", self.permparse, __version__),
+        ):
+            if was != now:
+                lines.append(f"this run began with {name} {was}; with {now} its weights may come out differently")
+        return lines
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
