@@ -14,6 +14,7 @@ from numba import njit
 
 from permparse.permutation import _dense, _logdomain
 from permparse.permutation._arrays import LARGEST_LOG, exp_scaled, fill, log, scaled
+from permparse.permutation._cooling import COOLING, WARM_SPREAD, WARM_SWEEPS, WARM_TOLERANCE
 from permparse.permutation._support import total_support
 
 INFEASIBLE = 3
@@ -21,17 +22,12 @@ INFEASIBLE = 3
 LINEAR_SPREAD = 2000.0  # beyond, the linear domain is not even tried
 CELL_COST, PAIR_COST = 100.0, 20.0  # nanoseconds of a sweep over a support, for each cell and pair of cells
 DENSE_CELL_COST, DENSE_PAIR_COST = 6.0, 0.16  # and over all cells, in the linear domain
-WARM_SPREAD = 60.0  # the first temperature of a cooling schedule brings the scores into this range
-COOLING = 4.0
-WARM_TOLERANCE = 1e-2
-WARM_SWEEPS = 200
 
 
 class Settings(NamedTuple):
     """What `BregmanSolver` passes down."""
 
     tolerance: float
-    max_sweeps: int
     memory: int
     cooling: bool
 
@@ -42,6 +38,7 @@ class BatchResult(NamedTuple):
     log_u: np.ndarray
     alpha: np.ndarray
     beta: np.ndarray
+    log_row: np.ndarray
     jump_marginals: np.ndarray
     value: np.ndarray
     residual: np.ndarray
@@ -208,14 +205,15 @@ def _undo_balance(example, state, into, out_of):
 
 
 @njit(cache=True, nogil=True)
-def _solve_example(jump, position, support, settings, found):
+def _solve_example(jump, position, support, max_sweeps, settings, found, log_row):
     """Solve one example with n ≥ 2 inside a total support [i, j].
 
-    ``jump`` [k, i] and ``position`` [j, i] hold scores over τ and are overwritten. ``found`` [4, n, n], zero on entry,
-    receives log U [j, i], α [j, i], β [j, k] and Σ_j W [k, i]. Returns (status, sweeps, residual, value).
+    ``jump`` [k, i] and ``position`` [j, i] hold scores over τ and are overwritten. ``found`` [4, n, n] and ``log_row``
+    [i], zero on entry, receive log U [j, i], α [j, i], β [j, k], Σ_j W [k, i] and the row scales. Returns (status,
+    sweeps, residual, value).
     """
     n = jump.shape[0]
-    state = State(np.zeros(n), found[1], found[2], found[0], found[3])
+    state = State(log_row, found[1], found[2], found[0], found[3])
     tokens, sizes, dense = _tokens_by_position(support)
     example = Example(jump, position, support, tokens, sizes)
     into, out_of = np.empty(n), np.empty(n)
@@ -230,7 +228,7 @@ def _solve_example(jump, position, support, settings, found):
         scale = COOLING ** (stage + 1.0 - stages)
         tolerance = settings.tolerance if last else max(WARM_TOLERANCE, settings.tolerance)
         # The last stage always has a sweep left, so that there is a result even if the warm-up used up the budget.
-        left = settings.max_sweeps - swept
+        left = max_sweeps - swept
         budget = max(left, 1) if last else min(WARM_SWEEPS, left)
         linear = False
         if dense and scale * spread <= LINEAR_SPREAD and budget > 0:
@@ -279,6 +277,7 @@ def solve_batch(
     allowed: np.ndarray | None,
     lengths: np.ndarray,
     temperature: np.ndarray,
+    max_sweeps: np.ndarray,
     settings: Settings,
     threads: int,
 ) -> BatchResult:
@@ -288,6 +287,7 @@ def solve_batch(
         log_u=np.full((batch, size, size), -np.inf),
         alpha=np.full((batch, size, size), -np.inf),
         beta=np.full((batch, size, size), -np.inf),
+        log_row=np.zeros((batch, size)),
         jump_marginals=np.zeros((batch, size, size)),
         value=np.zeros(batch),
         residual=np.zeros(batch),
@@ -311,7 +311,13 @@ def solve_batch(
             return
         found = np.zeros((4, n, n))
         result.status[b], result.sweeps[b], result.residual[b], result.value[b] = _solve_example(
-            jump[b, :n, :n] / temperature[b], np.ascontiguousarray(place), support, settings, found
+            jump[b, :n, :n] / temperature[b],
+            np.ascontiguousarray(place),
+            support,
+            max_sweeps[b],
+            settings,
+            found,
+            result.log_row[b, :n],
         )
         result.log_u[b, :n, :n] = found[0].T
         result.alpha[b, :n, :n] = found[1].T
