@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from permparse.permutation import _dense, _logdomain
 from permparse.permutation._arrays import LARGEST_LOG, exp_scaled, fill, log, scaled
 from permparse.permutation._cooling import COOLING, WARM_SPREAD, WARM_SWEEPS, WARM_TOLERANCE
+from permparse.permutation._kernels import kernel
 from permparse.permutation._support import total_support
 
 INFEASIBLE = 3
@@ -86,7 +86,7 @@ class Workspace(NamedTuple):
     b: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _balance(jump, position, support, into, out_of):
     """Shift scores so that the best jump into and out of each token and the best cell of each position are 0.
 
@@ -130,7 +130,7 @@ def _balance(jump, position, support, into, out_of):
     return value, spread
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _linear_marginals(kernel, a, b, out):
     """out[k, i] = Σ_j W_ijk = K[k, i] Σ_j a[j, i] b[j, k]."""
     np.dot(b[1:].T, a[1:], out)
@@ -139,7 +139,7 @@ def _linear_marginals(kernel, a, b, out):
             out[k, i] *= kernel[k, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_marginals(jump, alpha, beta, tokens, sizes, out):
     """out[k, i] = Σ_j W_ijk, from logarithms."""
     n = jump.shape[0]
@@ -153,7 +153,7 @@ def _log_marginals(jump, alpha, beta, tokens, sizes, out):
                     out[k, i] += math.exp(log_w)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tokens_by_position(support):
     """The tokens that may stand at each position, how many they are, and whether sweeping over all cells is faster."""
     n = support.shape[0]
@@ -168,7 +168,7 @@ def _tokens_by_position(support):
     return tokens, sizes, DENSE_CELL_COST * n**2 + DENSE_PAIR_COST * n**3 < sparse_cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter_linear_domain(example, work, state, scale):
     """Exponentials of the scores times ``scale`` and of the starting point."""
     n = example.jump.shape[0]
@@ -182,7 +182,7 @@ def _enter_linear_domain(example, work, state, scale):
                 work.weight[j, i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leave_linear_domain(work, state):
     """Logarithms of the result; ``state.log_u`` holds U until then."""
     log(work.a[1:], state.alpha[1:])
@@ -192,7 +192,7 @@ def _leave_linear_domain(work, state):
         state.log_row[i] = math.log(work.row_scale[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _undo_balance(example, state, into, out_of):
     """Give the factors back the shifts of `_balance`, and -inf to the cells outside the support."""
     n = into.shape[0]
@@ -204,7 +204,7 @@ def _undo_balance(example, state, into, out_of):
             state.beta[j, i] = state.beta[j, i] - out_of[i] if j > 0 and example.support[i, j - 1] else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve_example(jump, position, support, max_sweeps, settings, found, log_row):
     """Solve one example with n ≥ 2 inside a total support [i, j].
 

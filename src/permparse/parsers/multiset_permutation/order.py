@@ -78,8 +78,9 @@ def n_best_orders(
         return [EMPTY]
     with one_thread():
         problem = jump_problem(scorer, [sentence], [tagged.multiset])
-    orders = k_best(problem, n)[0]
-    if decoder is not search_orders:
+    steps = decoder.steps if isinstance(decoder, PathSearch) else search_orders.steps
+    orders = k_best(problem, n, steps=steps)[0]
+    if not isinstance(decoder, PathSearch):
         first = decoder(problem)[0]
         orders = [first, *(d for d in orders if list(d.order) != list(first.order))][:n]
     return [with_log_prob(problem, 0, d) for d in orders]
@@ -93,16 +94,25 @@ def jump_problem(
     return problem
 
 
-def search_orders(problem: JumpProblem) -> list[Decoded]:
-    """The order of the best path score that a search finds."""
-    effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
-    return decode(problem, nodes=effort, kicks=effort)
+@dataclass(frozen=True)
+class PathSearch:
+    """The order of the best path score that a search finds within so many elementary steps."""
+
+    steps: int = MultisetPermutationRecipe.model_fields["search_steps"].default
+
+    def __call__(self, problem: JumpProblem) -> list[Decoded]:
+        effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
+        return decode(problem, nodes=effort, kicks=effort, steps=self.steps)
+
+
+search_orders = PathSearch()
+"""The search as it is by default."""
 
 
 def order_decoder(recipe: MultisetPermutationRecipe) -> OrderDecoder:
     """The decoder that the recipe names; "hungarian" rounds U* of the very problem that the loss is made of."""
     if recipe.decoder == "search":
-        return search_orders
+        return PathSearch(recipe.search_steps)
     exact = replace(training_solver(recipe.scorer.training), tolerance=ROUNDING_TOLERANCE, max_sweeps=ROUNDING_SWEEPS)
 
     def round_orders(problem: JumpProblem) -> list[Decoded]:
