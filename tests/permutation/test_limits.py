@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracles_decoding import ranked_orders
 
 from permparse.permutation import JumpProblem
 from permparse.permutation.decoding import decode, k_best
+from permutation.oracles_decoding import ranked_orders
 
 
 def problem(n: int, kind: str) -> JumpProblem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from permparse.base.batching import sorted_batches
@@ -50,13 +51,14 @@ EMPTY = Ordered([], 0.0, True, 0.0, 0.0)
 """The order of no tokens."""
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def order(
     scorer: JumpScorer, sentences: Sequence[Sentence], tagged: Sequence[Tagged], decoder: OrderDecoder
 ) -> list[Ordered]:
     """The order that the decoder gives every multiset, in batches of similar size."""
-    scorer.eval()
-    results = [EMPTY] * len(sentences)
+    if scorer.training:
+        scorer.eval()
+    results: dict[int, Ordered] = {}
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
     for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH):
         chosen = [filled[i] for i in batch]
@@ -64,12 +66,11 @@ def order(
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
         found = decoder(problem)
         with one_thread():
-            for b, (i, decoded) in enumerate(zip(chosen, found, strict=True)):
-                results[i] = with_log_prob(problem, b, decoded)
-    return results
+            results.update(zip(chosen, with_log_probs(problem, found), strict=True))
+    return [results.get(i, EMPTY) for i in range(len(sentences))]
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def n_best_orders(
     scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, n: int
 ) -> list[Ordered]:
@@ -83,7 +84,7 @@ def n_best_orders(
     if not isinstance(decoder, PathSearch):
         first = decoder(problem)[0]
         orders = [first, *(d for d in orders if list(d.order) != list(first.order))][:n]
-    return [with_log_prob(problem, 0, d) for d in orders]
+    return [with_log_probs(problem, [d])[0] for d in orders]
 
 
 def jump_problem(
@@ -134,24 +135,29 @@ def limited(problem: JumpProblem, smooth: bool) -> JumpProblem:
     return replace(problem, start=start, jump=jump, end=end)
 
 
-def with_log_prob(problem: JumpProblem, example: int, decoded: Decoded) -> Ordered:
-    """A decoded order of an example, and how probable its jumps are."""
-    steps = jump_log_probs(problem, example, decoded.order)
-    total, weakest = (float(steps.sum()), float(steps.min())) if len(steps) else (0.0, 0.0)
-    return Ordered(list(decoded.order), float(decoded.score), bool(decoded.proven_optimal), total, weakest)
+def with_log_probs(problem: JumpProblem, found: Sequence[Decoded]) -> list[Ordered]:
+    """The decoded order of each example, and how probable its jumps are."""
+    ordered = []
+    for decoded, steps in zip(found, jump_log_probs(problem, [d.order for d in found]), strict=True):
+        total, weakest = (float(steps.sum()), float(steps.min())) if len(steps) else (0.0, 0.0)
+        ordered.append(Ordered(list(decoded.order), float(decoded.score), bool(decoded.proven_optimal), total, weakest))
+    return ordered
 
 
-def jump_log_probs(problem: JumpProblem, example: int, order: Sequence[int]) -> torch.Tensor:
-    """log softmax of the start, the jumps and the end along an order, each among its alternatives. *Shape:* [n + 1], or
-    [0] for no tokens."""
-    n = len(order)
-    if n == 0:
-        return problem.start.new_zeros(0)
-    jump = problem.jump[example, :n, :n].detach().double().clone()
-    jump.fill_diagonal_(-torch.inf)
-    first, last = order[0], order[-1]
-    parts = [problem.start[example, :n].double().log_softmax(0)[first][None]]
-    if n > 1:
-        parts.append(jump.log_softmax(1)[list(order[:-1]), list(order[1:])])
-    parts.append(problem.end[example, :n].double().log_softmax(0)[last][None])
-    return torch.cat(parts)
+def jump_log_probs(problem: JumpProblem, orders: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    """log softmax of the start, the jumps and the end along the order of each example, each among its alternatives.
+    *Shape:* [n + 1], or [0] for no tokens."""
+    excluded = ~problem.token_mask
+
+    def log_softmax(scores: torch.Tensor, without: torch.Tensor) -> np.ndarray:
+        return scores.detach().double().masked_fill(without, -torch.inf).log_softmax(-1).cpu().numpy()
+
+    start, end = log_softmax(problem.start, excluded), log_softmax(problem.end, excluded)
+    diagonal = torch.eye(problem.size, dtype=torch.bool, device=excluded.device)
+    jump = log_softmax(problem.jump, excluded[:, None, :] | diagonal)
+    steps = []
+    for b, order in enumerate(orders):
+        path = np.array(order, dtype=np.int64)
+        parts = [start[b, path[:1]], jump[b, path[:-1], path[1:]], end[b, path[-1:]]]
+        steps.append(np.concatenate(parts))
+    return steps
