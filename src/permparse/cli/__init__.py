@@ -1,4 +1,5 @@
-"""The command line: `permparse train | evaluate | parse | data | notation | tasks | reproduce | bench | demo`.
+"""The command line: `permparse train | evaluate | parse | data | notation | tasks | reproduce | bench | demo |
+warmup`.
 
 Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
 """
@@ -16,7 +17,7 @@ import typer
 from permparse import __version__
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.cli import bench, data, demo, evaluate, notation, parse, reproduce, train
+from permparse.cli import bench, data, demo, evaluate, notation, parse, reproduce, train, warmup
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
@@ -72,6 +73,7 @@ app.command("tasks")(data.tasks_command)
 app.command("reproduce")(reproduce.command)
 app.command("bench")(bench.command)
 app.command("demo")(demo.command)
+app.command("warmup")(warmup.command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -207,8 +207,26 @@ class Parser(ABC):
                 answers.append(None)
             except UserError as error:
                 answers.append(error)
-        parses = iter(self.parse_words([self.task.tokenize(text) for text in texts], texts, n_best))
+        parses = iter(self._parse_texts(texts, n_best))
         return [next(parses) if answer is None else answer for answer in answers]
+
+    def _parse_texts(self, texts: Sequence[str], n_best: int) -> list[Parse | UserError]:
+        """Parse clean sentences together; if one is refused, each by itself."""
+        if n_best > self.recipe.max_n_best:
+            raise UserError(f"n_best: expected at most {self.recipe.max_n_best} (setting max_n_best), got {n_best}")
+        sources = [self.task.tokenize(text) for text in texts]
+        try:
+            for words in sources:
+                if len(words) > self.recipe.max_words:
+                    raise UserError(
+                        f"expected at most {self.recipe.max_words:,} words in a sentence (setting max_words), "
+                        f"got {len(words):,}; split the text into sentences"
+                    )
+            return list(self.parse_words(sources, texts, n_best))
+        except UserError as error:
+            if len(texts) == 1:
+                return [error]
+        return [answer for text in texts for answer in self._parse_texts([text], n_best)]
 
 
 def device_of(recipe: Recipe) -> torch.device:

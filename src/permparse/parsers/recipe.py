@@ -76,7 +76,7 @@ class Data(Section):
 class Recipe(Section):
     """Everything that decides what a run computes."""
 
-    parse_settings: ClassVar[tuple[str, ...]] = ()
+    parse_settings: ClassVar[tuple[str, ...]] = ("max_words", "max_n_best")
     """Settings that matter to the trained parser alone and may be changed when it is loaded."""
     stages: ClassVar[tuple[str, ...]] = ()
     """The names of the stages that train it, in order."""
@@ -89,6 +89,10 @@ class Recipe(Section):
     """Every random choice follows from it."""
     device: str = "cpu"
     """Where training and parsing run, as torch names it: cpu, cuda, cuda:1, mps."""
+    max_words: int = Field(default=2000, ge=1)
+    """Longer sentences are refused when parsing: time and memory grow with the square of the length."""
+    max_n_best: int = Field(default=100, ge=1)
+    """More alternatives for a sentence are refused when parsing."""
     adapt: bool = False
     """Choose for the training data what the recipe leaves open, by its figures and by short trials; the recipe saved
     with the run says what was chosen."""

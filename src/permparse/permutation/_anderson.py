@@ -10,7 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from permparse.permutation._kernels import kernel
 
 REGULARISATION = 1e-10
 SEEN, EXTRAPOLATED = 0, 1
@@ -34,7 +35,7 @@ class History(NamedTuple):
     continued from an extrapolation."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_history(memory, size):
     columns = max(memory, 1)
     return History(
@@ -47,7 +48,7 @@ def new_history(memory, size):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def went_astray(history, merit):
     """Whether the last extrapolation raised the merit, which a plain step never does; if so, forget everything.
 
@@ -62,7 +63,7 @@ def went_astray(history, merit):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extrapolate(history, f, step):
     """Turn ``step``, the difference between this image and the last one, into the step to subtract from this image.
 
@@ -79,7 +80,7 @@ def extrapolate(history, f, step):
     return history.counts[EXTRAPOLATED] == 1
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "arcp", "nsz"})
+@kernel(fastmath={"contract", "reassoc", "arcp", "nsz"})
 def _dot(x, y):
     total = 0.0
     for i in range(x.shape[0]):
@@ -87,7 +88,7 @@ def _dot(x, y):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(history, f, dg, newest):
     """Store one more column and update the Gram matrix of the residual differences."""
     row = history.differences_f[newest]
@@ -98,7 +99,7 @@ def _push(history, f, dg, newest):
         history.gram[newest, c] = history.gram[c, newest] = _dot(history.differences_f[c], row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve_positive_definite(matrix, right):
     """Solve in place by Cholesky's factorisation; False if the matrix is not positive definite."""
     n = right.shape[0]
@@ -124,7 +125,7 @@ def _solve_positive_definite(matrix, right):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _combine(history, f, used, out):
     """out = ΔG γ with γ = argmin ‖f - ΔF γ‖ over the first ``used`` columns; False if that has no finite solution."""
     matrix, gamma = np.empty((used, used)), np.empty(used)

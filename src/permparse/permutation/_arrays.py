@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from permparse.permutation._kernels import kernel
 
 LARGEST_LOG = 650.0  # logarithms beyond leave float64, or reach its denormals
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy(source, target):
     """target = source, for matrices."""
     for j in range(target.shape[0]):
@@ -17,14 +17,14 @@ def copy(source, target):
             target[j, i] = source[j, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_vector(source, target):
     """target = source, for vectors."""
     for i in range(target.shape[0]):
         target[i] = source[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(target, value):
     """target = value, for matrices."""
     for j in range(target.shape[0]):
@@ -32,7 +32,7 @@ def fill(target, value):
             target[j, i] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scaled(source, scale, target):
     """target = scale · source, for matrices."""
     for j in range(target.shape[0]):
@@ -40,7 +40,7 @@ def scaled(source, scale, target):
             target[j, i] = scale * source[j, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exp_scaled(source, scale, target):
     """target = exp(scale · source), for matrices, between e^-650 and e^650; 0 where the source is -inf.
 
@@ -52,7 +52,7 @@ def exp_scaled(source, scale, target):
             target[j, i] = math.exp(min(max(x, -LARGEST_LOG), LARGEST_LOG)) if x > -math.inf else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log(source, target):
     """target = log(source), for matrices; at least -650."""
     smallest = math.exp(-LARGEST_LOG)

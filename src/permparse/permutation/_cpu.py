@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from permparse.permutation import _dense, _logdomain
 from permparse.permutation._arrays import LARGEST_LOG, exp_scaled, fill, log, scaled
+from permparse.permutation._cooling import COOLING, WARM_SPREAD, WARM_SWEEPS, WARM_TOLERANCE
+from permparse.permutation._kernels import kernel
 from permparse.permutation._support import total_support
 
 INFEASIBLE = 3
@@ -21,17 +22,12 @@ INFEASIBLE = 3
 LINEAR_SPREAD = 2000.0  # beyond, the linear domain is not even tried
 CELL_COST, PAIR_COST = 100.0, 20.0  # nanoseconds of a sweep over a support, for each cell and pair of cells
 DENSE_CELL_COST, DENSE_PAIR_COST = 6.0, 0.16  # and over all cells, in the linear domain
-WARM_SPREAD = 60.0  # the first temperature of a cooling schedule brings the scores into this range
-COOLING = 4.0
-WARM_TOLERANCE = 1e-2
-WARM_SWEEPS = 200
 
 
 class Settings(NamedTuple):
     """What `BregmanSolver` passes down."""
 
     tolerance: float
-    max_sweeps: int
     memory: int
     cooling: bool
 
@@ -42,6 +38,7 @@ class BatchResult(NamedTuple):
     log_u: np.ndarray
     alpha: np.ndarray
     beta: np.ndarray
+    log_row: np.ndarray
     jump_marginals: np.ndarray
     value: np.ndarray
     residual: np.ndarray
@@ -89,7 +86,7 @@ class Workspace(NamedTuple):
     b: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _balance(jump, position, support, into, out_of):
     """Shift scores so that the best jump into and out of each token and the best cell of each position are 0.
 
@@ -133,7 +130,7 @@ def _balance(jump, position, support, into, out_of):
     return value, spread
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _linear_marginals(kernel, a, b, out):
     """out[k, i] = Σ_j W_ijk = K[k, i] Σ_j a[j, i] b[j, k]."""
     np.dot(b[1:].T, a[1:], out)
@@ -142,7 +139,7 @@ def _linear_marginals(kernel, a, b, out):
             out[k, i] *= kernel[k, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_marginals(jump, alpha, beta, tokens, sizes, out):
     """out[k, i] = Σ_j W_ijk, from logarithms."""
     n = jump.shape[0]
@@ -156,7 +153,7 @@ def _log_marginals(jump, alpha, beta, tokens, sizes, out):
                     out[k, i] += math.exp(log_w)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tokens_by_position(support):
     """The tokens that may stand at each position, how many they are, and whether sweeping over all cells is faster."""
     n = support.shape[0]
@@ -171,7 +168,7 @@ def _tokens_by_position(support):
     return tokens, sizes, DENSE_CELL_COST * n**2 + DENSE_PAIR_COST * n**3 < sparse_cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter_linear_domain(example, work, state, scale):
     """Exponentials of the scores times ``scale`` and of the starting point."""
     n = example.jump.shape[0]
@@ -185,7 +182,7 @@ def _enter_linear_domain(example, work, state, scale):
                 work.weight[j, i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leave_linear_domain(work, state):
     """Logarithms of the result; ``state.log_u`` holds U until then."""
     log(work.a[1:], state.alpha[1:])
@@ -195,7 +192,7 @@ def _leave_linear_domain(work, state):
         state.log_row[i] = math.log(work.row_scale[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _undo_balance(example, state, into, out_of):
     """Give the factors back the shifts of `_balance`, and -inf to the cells outside the support."""
     n = into.shape[0]
@@ -207,15 +204,16 @@ def _undo_balance(example, state, into, out_of):
             state.beta[j, i] = state.beta[j, i] - out_of[i] if j > 0 and example.support[i, j - 1] else -np.inf
 
 
-@njit(cache=True, nogil=True)
-def _solve_example(jump, position, support, settings, found):
+@kernel
+def _solve_example(jump, position, support, max_sweeps, settings, found, log_row):
     """Solve one example with n ≥ 2 inside a total support [i, j].
 
-    ``jump`` [k, i] and ``position`` [j, i] hold scores over τ and are overwritten. ``found`` [4, n, n], zero on entry,
-    receives log U [j, i], α [j, i], β [j, k] and Σ_j W [k, i]. Returns (status, sweeps, residual, value).
+    ``jump`` [k, i] and ``position`` [j, i] hold scores over τ and are overwritten. ``found`` [4, n, n] and ``log_row``
+    [i], zero on entry, receive log U [j, i], α [j, i], β [j, k], Σ_j W [k, i] and the row scales. Returns (status,
+    sweeps, residual, value).
     """
     n = jump.shape[0]
-    state = State(np.zeros(n), found[1], found[2], found[0], found[3])
+    state = State(log_row, found[1], found[2], found[0], found[3])
     tokens, sizes, dense = _tokens_by_position(support)
     example = Example(jump, position, support, tokens, sizes)
     into, out_of = np.empty(n), np.empty(n)
@@ -230,7 +228,7 @@ def _solve_example(jump, position, support, settings, found):
         scale = COOLING ** (stage + 1.0 - stages)
         tolerance = settings.tolerance if last else max(WARM_TOLERANCE, settings.tolerance)
         # The last stage always has a sweep left, so that there is a result even if the warm-up used up the budget.
-        left = settings.max_sweeps - swept
+        left = max_sweeps - swept
         budget = max(left, 1) if last else min(WARM_SWEEPS, left)
         linear = False
         if dense and scale * spread <= LINEAR_SPREAD and budget > 0:
@@ -279,6 +277,7 @@ def solve_batch(
     allowed: np.ndarray | None,
     lengths: np.ndarray,
     temperature: np.ndarray,
+    max_sweeps: np.ndarray,
     settings: Settings,
     threads: int,
 ) -> BatchResult:
@@ -288,6 +287,7 @@ def solve_batch(
         log_u=np.full((batch, size, size), -np.inf),
         alpha=np.full((batch, size, size), -np.inf),
         beta=np.full((batch, size, size), -np.inf),
+        log_row=np.zeros((batch, size)),
         jump_marginals=np.zeros((batch, size, size)),
         value=np.zeros(batch),
         residual=np.zeros(batch),
@@ -311,7 +311,13 @@ def solve_batch(
             return
         found = np.zeros((4, n, n))
         result.status[b], result.sweeps[b], result.residual[b], result.value[b] = _solve_example(
-            jump[b, :n, :n] / temperature[b], np.ascontiguousarray(place), support, settings, found
+            jump[b, :n, :n] / temperature[b],
+            np.ascontiguousarray(place),
+            support,
+            max_sweeps[b],
+            settings,
+            found,
+            result.log_row[b, :n],
         )
         result.log_u[b, :n, :n] = found[0].T
         result.alpha[b, :n, :n] = found[1].T

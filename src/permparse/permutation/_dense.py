@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from permparse.permutation import _anderson
 from permparse.permutation._arrays import LARGEST_LOG, copy, copy_vector
+from permparse.permutation._kernels import kernel
 
 TINY = 1e-290  # keeps divisors out of the denormals, which are a hundred times slower
 SAFE = 1e-250  # a value below this (or above its inverse) means that the linear domain has been left
@@ -28,7 +28,7 @@ CONVERGED, OUT_OF_SWEEPS, OUT_OF_RANGE = 0, 1, 2
 _FLAGS = {"contract", "reassoc", "arcp", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@kernel(fastmath=_FLAGS)
 def _project_onto_sum_over_predecessors(position_weight, row_scale, successors, a, b, u):
     """(i) columns of U sum to 1 and Σ_k W_ijk = U_ij: T = sqrt(U · Σ_k W), U = T / Σ T, a rescaled to match.
 
@@ -53,7 +53,7 @@ def _project_onto_sum_over_predecessors(position_weight, row_scale, successors, 
                 a[j, i] = u[j, i] / max(successors[j, i], TINY)
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@kernel(fastmath=_FLAGS)
 def _project_onto_sum_over_successors(position_weight, row_scale, predecessors, a, b, u, column_norm):
     """(ii) the mirror image: Σ_i W_ijk = U_k,j-1. ``predecessors`` is a Kᵀ."""
     n = u.shape[0]
@@ -76,7 +76,7 @@ def _project_onto_sum_over_successors(position_weight, row_scale, predecessors, 
                 b[j + 1, i] = u[j, i] / max(predecessors[j + 1, i], TINY)
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@kernel(fastmath=_FLAGS)
 def _project_onto_rows(row_scale, u, row_sums):
     """(iii) rows of U sum to 1."""
     n = u.shape[0]
@@ -94,7 +94,7 @@ def _project_onto_rows(row_scale, u, row_sums):
             u[j, i] *= row_sums[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep(kernel, kernel_t, position_weight, row_scale, products, a, b, u, row_sums, column_norm):
     np.dot(b[1:], kernel, products[1:])
     _project_onto_sum_over_predecessors(position_weight, row_scale, products, a, b, u)
@@ -103,7 +103,7 @@ def _sweep(kernel, kernel_t, position_weight, row_scale, products, a, b, u, row_
     _project_onto_rows(row_scale, u, row_sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dual_value(row_scale, column_norm):
     """-Σ log r - Σ log c: an upper bound on the optimal value over τ, equal to it at the solution."""
     n = row_scale.shape[0]
@@ -114,7 +114,7 @@ def dual_value(row_scale, column_norm):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _residual(kernel, products, a, b, u, row_sums):
     """The largest violation of any constraint by (U, W) after a sweep."""
     n = u.shape[0]
@@ -133,7 +133,7 @@ def _residual(kernel, products, a, b, u, row_sums):
     return worst
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _in_range(kernel, kernel_t, position_weight, products, a, b, u, row_scale, column_norm):
     """Whether the linear domain is still exact.
 
@@ -167,7 +167,7 @@ def _in_range(kernel, kernel_t, position_weight, products, a, b, u, row_scale, c
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@kernel(fastmath=_FLAGS)
 def _log_ratio(row_scale, old_row_scale, b, old_b, u, out):
     """2 (y - 1) / (y + 1) for y = new / old: log y to third order, bounded, and free of transcendental functions.
 
@@ -187,7 +187,7 @@ def _log_ratio(row_scale, old_row_scale, b, old_b, u, out):
     return worst
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@kernel(fastmath=_FLAGS)
 def _apply_log_step(row_scale, b, step):
     """row_scale and b times exp(-step), in the coordinates of `_log_ratio`."""
     n = row_scale.shape[0]
@@ -201,7 +201,7 @@ def _apply_log_step(row_scale, b, step):
                 row_scale[i] *= factor
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@kernel(fastmath=_FLAGS)
 def _weigh(u, f):
     """Weigh the residual of b by sqrt(U): cells that carry no weight need not settle."""
     n = u.shape[0]
@@ -210,7 +210,7 @@ def _weigh(u, f):
             f[j * n + i] *= math.sqrt(u[j - 1, i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve(kernel, position_weight, tolerance, max_sweeps, memory, row_scale, a, b, u):
     """Sweep until the residual is at most ``tolerance``; ``memory`` > 0 extrapolates from that many earlier sweeps.
 

@@ -11,17 +11,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from permparse.permutation import _anderson
 from permparse.permutation._arrays import copy_vector
 from permparse.permutation._dense import CONVERGED, OUT_OF_SWEEPS, PLAIN_CHECK_PERIOD
+from permparse.permutation._kernels import kernel
 
 NEGLIGIBLE = -45.0
 LARGEST_STEP = 1e3  # bound on an extrapolated log step
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_sum_exp(values, count):
     if count == 0:
         return -np.inf
@@ -37,7 +37,7 @@ def _log_sum_exp(values, count):
     return top + math.log1p(others) if others > 0.0 else top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_over_predecessors(jump_t, beta, tokens, sizes, j, i, buffer):
     """log Σ_k exp(jump[k, i] + beta[j, k]) over the other tokens k that may stand at j-1."""
     count = 0
@@ -49,7 +49,7 @@ def _sum_over_predecessors(jump_t, beta, tokens, sizes, j, i, buffer):
     return _log_sum_exp(buffer, count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_over_successors(jump, alpha, tokens, sizes, j, k, buffer):
     """log Σ_i exp(jump[k, i] + alpha[j, i]) over the other tokens i that may stand at j."""
     count = 0
@@ -61,7 +61,7 @@ def _sum_over_successors(jump, alpha, tokens, sizes, j, k, buffer):
     return _log_sum_exp(buffer, count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep(jump, jump_t, position, log_row, alpha, beta, log_u, tokens, sizes, column_norm, row_sums, buffers):
     """One round of the three projections."""
     n = jump.shape[0]
@@ -117,7 +117,7 @@ def _sweep(jump, jump_t, position, log_row, alpha, beta, log_u, tokens, sizes, c
             log_u[j, k] -= row_sums[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _residual(jump_t, alpha, beta, log_u, tokens, sizes, row_sums, buffer):
     """The largest violation of any constraint by (U, W) after a sweep."""
     n = jump_t.shape[0]
@@ -137,7 +137,7 @@ def _residual(jump_t, alpha, beta, log_u, tokens, sizes, row_sums, buffer):
     return worst
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dual_value(log_row, column_norm):
     """-Σ log r - Σ log c: an upper bound on the optimal value over τ, equal to it at the solution."""
     n = log_row.shape[0]
@@ -147,7 +147,7 @@ def _dual_value(log_row, column_norm):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve(jump, position, tokens, sizes, tolerance, max_sweeps, memory, log_row, alpha, beta, log_u):
     """Sweep until the residual is at most ``tolerance``; ``memory`` > 0 extrapolates from that many earlier sweeps.
 
@@ -195,7 +195,7 @@ def solve(jump, position, tokens, sizes, tolerance, max_sweeps, memory, log_row,
     return OUT_OF_SWEEPS, max_sweeps, residual, np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pack(log_row, beta, tokens, sizes, state):
     n = log_row.shape[0]
     for i in range(n):
@@ -207,7 +207,7 @@ def _pack(log_row, beta, tokens, sizes, state):
             at += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unpack(state, tokens, sizes, log_row, beta):
     n = log_row.shape[0]
     for i in range(n):
@@ -219,7 +219,7 @@ def _unpack(state, tokens, sizes, log_row, beta):
             at += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weighted_change(x, g, log_u, tokens, sizes, f):
     """f = sqrt(U) · (g - x), the residual of the fixed point; returns the largest U · |g - x|."""
     n = log_u.shape[0]

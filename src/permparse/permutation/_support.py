@@ -8,10 +8,11 @@ worst."""
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from permparse.permutation._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _augment(allowed, root, seen, position_of, token_at):
     """Look for an augmenting path from token ``root``, without recursion; True if one was found and applied."""
     n = allowed.shape[0]
@@ -41,7 +42,7 @@ def _augment(allowed, root, seen, position_of, token_at):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def perfect_matching(allowed, position_of):
     """Fill ``position_of`` with a permutation inside ``allowed``; False if there is none."""
     n = allowed.shape[0]
@@ -64,7 +65,7 @@ def perfect_matching(allowed, position_of):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _components(allowed, position_of, component):
     """Strongly connected components of the graph token → token' whose matched position token may take (Tarjan)."""
     n = allowed.shape[0]
@@ -119,7 +120,7 @@ def _components(allowed, position_of, component):
                 low[calls[depth]] = min(low[calls[depth]], low[token])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def total_support(allowed, support):
     """Fill ``support[i, j]`` with the cells that lie on a permutation inside ``allowed``; False if there is none."""
     n = allowed.shape[0]

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from permparse.permutation._batched import solve_batched
+from permparse.permutation._batched import solve_plainly
 from permparse.permutation._implicit import sensitivity
 from permparse.permutation._once import once
 from permparse.permutation.problem import JumpProblem
@@ -63,7 +63,7 @@ def relaxed_permutation(
         inputs = (problem.start, problem.jump, problem.end, problem.position)
         return RelaxedPermutation(*_Implicit.apply(*inputs, problem, solver))
     if gradient == "unrolled":
-        solution = solve_batched(problem, solver.temperatures(problem), solver.tolerance, solver.max_sweeps)
+        solution = solve_plainly(problem, solver.temperatures(problem), solver.tolerance, solver.max_sweeps)
         return RelaxedPermutation(solution.u, solution.jump_marginals, solution.converged)
     raise ValueError(f"gradient: expected implicit or unrolled, got {gradient!r}")
 

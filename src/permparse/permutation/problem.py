@@ -148,6 +148,11 @@ class JumpProblem:
             object.__setattr__(changed, field.name, None if tensor is None else change(tensor))
         return changed
 
+    def at(self, examples: Sequence[int], size: int) -> JumpProblem:
+        """The part of a batch with these examples, none of them longer than ``size``."""
+        where = torch.tensor(examples, device=self.jump.device)
+        return self._each(lambda tensor: tensor[where][(slice(None), *(slice(size),) * (tensor.dim() - 1))])
+
     def to(self, target: torch.device | torch.dtype | str) -> JumpProblem:
         """The same problem on another device, or with scores of another floating-point dtype; gradients flow back."""
         if isinstance(target, torch.dtype) and not target.is_floating_point:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -51,3 +52,23 @@ class Solution:
         jump = jump.masked_fill(eye, -torch.inf)
         factors = self.alpha[:, :, :, None] + self.beta.transpose(1, 2)[:, None, :, :]
         return torch.where(factors.isinf(), -torch.inf, jump[:, :, None, :] + factors)
+
+    def at(self, examples: Sequence[int], size: int) -> Solution:
+        """The part of a batch with these examples, none of them longer than ``size``."""
+        where = torch.tensor(examples, device=self.log_u.device)
+        tensors = {f.name: _cut(getattr(self, f.name)[where], size) for f in fields(self) if f.name != "problem"}
+        return replace(self, problem=self.problem.at(examples, size), **tensors)
+
+    def updated(self, examples: Sequence[int], part: Solution) -> Solution:
+        """The batch with ``part`` in the place of these examples."""
+        values = {f.name: getattr(self, f.name).clone() for f in fields(self) if f.name != "problem"}
+        for name, tensor in values.items():
+            new = getattr(part, name).to(tensor.dtype)
+            inside = tuple(slice(size) for size in new.shape[1:])
+            for row, b in enumerate(examples):
+                tensor[(b, *inside)] = new[row]
+        return replace(self, **values)
+
+
+def _cut(tensor: Tensor, size: int) -> Tensor:
+    return tensor[:, :size, :size] if tensor.dim() == 3 else tensor

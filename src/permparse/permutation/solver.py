@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from permparse.permutation import _cpu, _dense
-from permparse.permutation._batched import solve_batched
+from permparse.permutation._batched import solve_accelerated, solve_plainly
+from permparse.permutation._newton import polished, sweeps_before
 from permparse.permutation.problem import JumpProblem
 from permparse.permutation.solution import Solution
 from permparse.permutation.temperature import Temperature
@@ -25,7 +26,9 @@ class BregmanSolver:
         maximise    Σ U_ij s(i↦j) + Σ W_ijk s(k↷i) + τ (H(U) + H(W))
         subject to  Σ_i U_ij = Σ_j U_ij = 1,  Σ_k W_ijk = U_ij,  Σ_i W_ijk = U_k,j-1   for j > 1.
 
-    Cost: two n×n matrix products per sweep, O(n²) memory. Arguments are never changed.
+    Cost: two n×n matrix products per sweep, O(n²) memory. Where 600 accelerated sweeps do not suffice, as at low
+    temperatures, Newton's method takes over for up to 160 tokens: O(n³) memory, and each of its steps counts as 2n
+    sweeps. Arguments are never changed.
     Gradients: `solve` gives none; see `permutation_loss` for training and `JumpPermutation` for U as a layer.
     If ``Solution.converged`` says that it did not converge, raise ``max_sweeps`` or the temperature.
     """
@@ -36,9 +39,9 @@ class BregmanSolver:
     """Stop when no constraint is violated by more than this; 0 makes exactly ``max_sweeps`` sweeps."""
     max_sweeps: int = 1000
     memory: int = 8
-    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper, as "torch" always is."""
+    """Earlier sweeps used by Anderson acceleration; 0 is the plain method of the paper."""
     cooling: bool = True
-    """Reach low temperatures through higher ones where scores / τ are large ("cpu" only)."""
+    """Reach low temperatures through higher ones where scores / τ are large."""
     backend: Literal["auto", "cpu", "torch"] = "auto"
     """"cpu": numba, float64, example by example; "torch": batched, on the problem's device and in its dtype.
     "auto" takes "cpu" for tensors on the CPU."""
@@ -67,13 +70,21 @@ class BregmanSolver:
     def solve(self, problem: JumpProblem) -> Solution:
         """The relaxed permutation of each example, without gradient; in float32 if scores are in half precision."""
         problem = problem.widened()
+        on_cpu = self.backend == "cpu" or (self.backend == "auto" and problem.jump.device.type == "cpu")
         with torch.no_grad():
-            on_cpu = problem.jump.device.type == "cpu"
-            if self.backend == "cpu" or (self.backend == "auto" and on_cpu):
-                return self._solve_on_cpu(problem)
-            return solve_batched(problem, self.temperatures(problem), self.tolerance, self.max_sweeps)
+            if not on_cpu and self.memory == 0:
+                return solve_plainly(problem, self.temperatures(problem), self.tolerance, self.max_sweeps)
+            newton = self.memory > 0 and self.tolerance > 0
+            sweeps = [sweeps_before(n, self.max_sweeps) if newton else self.max_sweeps for n in problem.sizes()]
+            solution, log_row = (self._solve_on_cpu if on_cpu else self._solve_in_torch)(problem, sweeps)
+            return polished(solution, log_row, self.tolerance, self.max_sweeps) if newton else solution
 
-    def _solve_on_cpu(self, problem: JumpProblem) -> Solution:
+    def _solve_in_torch(self, problem: JumpProblem, sweeps: list[int]) -> tuple[Solution, Tensor]:
+        limits = torch.tensor(sweeps, dtype=torch.int64, device=problem.jump.device)
+        tau = self.temperatures(problem)
+        return solve_accelerated(problem, tau, self.tolerance, limits, self.memory, self.cooling)
+
+    def _solve_on_cpu(self, problem: JumpProblem, sweeps: list[int]) -> tuple[Solution, Tensor]:
         def array(tensor: Tensor) -> np.ndarray:
             return np.ascontiguousarray(tensor.detach().cpu().numpy(), dtype=np.float64)
 
@@ -87,7 +98,8 @@ class BregmanSolver:
             None if problem.allowed is None else problem.allowed.cpu().numpy(),
             np.array(problem.sizes(), np.int64),
             temperature,
-            _cpu.Settings(self.tolerance, self.max_sweeps, self.memory, self.cooling),
+            np.array(sweeps, np.int64),
+            _cpu.Settings(self.tolerance, self.memory, self.cooling),
             self.threads or torch.get_num_threads(),
         )
         device = problem.jump.device
@@ -95,7 +107,7 @@ class BregmanSolver:
         def tensor(values: np.ndarray) -> Tensor:
             return torch.from_numpy(values).to(device, problem.jump.dtype)
 
-        return Solution(
+        solution = Solution(
             problem=problem,
             temperature=tensor(temperature),
             log_u=tensor(result.log_u),
@@ -108,3 +120,4 @@ class BregmanSolver:
             converged=torch.from_numpy(result.status == _dense.CONVERGED).to(device),
             feasible=torch.from_numpy(result.status != _cpu.INFEASIBLE).to(device),
         )
+        return solution, tensor(result.log_row)

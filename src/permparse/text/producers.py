@@ -49,7 +49,7 @@ class Target:
 
 def is_variable(token: str) -> bool:
     """Whether the token is a decimal number without leading zeros: the variable of that input position."""
-    return token.isascii() and token.isdigit() and (token == "0" or token[0] != "0")
+    return token.isdigit() and token.isascii() and (token == "0" or token[0] != "0")
 
 
 class Producers:
@@ -88,10 +88,9 @@ class Producers:
 
     def kind(self, token: str) -> str:
         """VAR or LEX for a value of the sentence, else the token itself."""
-        found = self.of(token)
-        if found is None:
-            return token
-        return VAR if found.symbol == VAR else LEX if found.copying else token
+        if self._variables and is_variable(token) and int(token) < len(self._everywhere):
+            return VAR
+        return LEX if token in self._copying else token
 
     def target(self, tokens: Iterable[str]) -> Target:
         """An output as copies of symbols."""

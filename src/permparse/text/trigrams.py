@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
 START, END = "<s>", "</s>"
+REMEMBERED = 100_000
+"""Trigrams whose surprise is kept."""
 Gram = tuple[str, ...]
 
 
@@ -18,6 +20,7 @@ class Trigrams:
     def __init__(self, counts: Mapping[tuple[str, str, str], int]) -> None:
         """``counts[a, b, c]``: how often c follows a b; sequences begin with START START and end with END."""
         self._trigrams = dict(counts)
+        self._surprises: dict[tuple[str, str, str], float] = {}
         self._count: Counter[Gram] = Counter()
         for (a, b, c), count in counts.items():
             self._count[c,] += count
@@ -52,10 +55,17 @@ class Trigrams:
         """Σ max(0, log P(c) - log P(c | a b)) over the sequence and its end: 0 if every token is at least as likely
         after its predecessors as anywhere. So neither a long sequence nor a rare token is surprising in itself."""
         padded = (START, START, *sequence, END)
-        return sum(
-            max(0.0, log(self.probability(padded[i])) - log(self.probability(padded[i], padded[i - 2 : i])))
-            for i in range(2, len(padded))
-        )
+        return sum(map(self._surprise_of, padded, padded[1:], padded[2:]))
+
+    def _surprise_of(self, a: str, b: str, c: str) -> float:
+        """max(0, log P(c) - log P(c | a b)); the same few come again and again."""
+        known = self._surprises.get((a, b, c))
+        if known is None:
+            known = max(0.0, log(self.probability(c)) - log(self.probability(c, (a, b))))
+            if len(self._surprises) >= REMEMBERED:
+                self._surprises.clear()
+            self._surprises[a, b, c] = known
+        return known
 
     def to_json(self) -> list[list[str | int]]:
         """Plain JSON for a checkpoint."""

@@ -39,6 +39,8 @@ from permparse.text.writing import LEVELS
 WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
 END = "<end>"
 LEX_ID, VAR_ID = SPECIAL_SYMBOLS.index(LEX), SPECIAL_SYMBOLS.index(VAR)
+REMEMBERED = 50_000
+"""Words whose encoding is kept."""
 NAME = "<name>"
 """The word that stands for all names where they share an entry."""
 Shape = Literal["none", "word", "name", "number", "sign"]
@@ -116,10 +118,8 @@ class Codec:
 
     def encode(self, source: Sequence[str]) -> EncodedSentence:
         """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
-        entries = [_entry(word, self.lowercase, self.share_names, self.seen_in_lower_case) for word in source]
-        ids = self.words.ids(entries)
-        shapes = [SHAPES.index(_shape(word, self.seen_in_lower_case)) for word in source]
-        lexical = [self.lexicon.lookup(word) for word in source]
+        known = [self._encoded(word) for word in source]
+        ids, shapes, lexical = ([of[part] for of in known] for part in range(3))
         if self.task.end_token:
             ids, shapes, lexical = [*ids, self.words.id(END)], [*shapes, SHAPES.index("none")], [*lexical, None]
         return EncodedSentence(
@@ -128,6 +128,22 @@ class Codec:
             np.array(shapes, dtype=np.int64).reshape(-1, 1),
             tuple(lexical),
         )
+
+    def _encoded(self, word: str) -> tuple[int, int, str | None]:
+        """Id, shape and lexical token of a word, remembered: most words come again and again."""
+        found = self._remembered.get(word)
+        if found is None:
+            entry = _entry(word, self.lowercase, self.share_names, self.seen_in_lower_case)
+            shape = SHAPES.index(_shape(word, self.seen_in_lower_case))
+            found = self.words.id(entry), shape, self.lexicon.lookup(word)
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            self._remembered[word] = found
+        return found
+
+    @cached_property
+    def _remembered(self) -> dict[str, tuple[int, int, str | None]]:
+        return {}
 
     @cached_property
     def ordinary_symbols(self) -> frozenset[str]:

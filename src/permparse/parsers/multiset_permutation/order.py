@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from permparse.base.batching import sorted_batches
@@ -51,13 +52,14 @@ EMPTY = Ordered([], 0.0, True, 0.0, 0.0)
 """The order of no tokens."""
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def order(
     scorer: JumpScorer, sentences: Sequence[Sentence], tagged: Sequence[Tagged], decoder: OrderDecoder
 ) -> list[Ordered]:
     """The order that the decoder gives every multiset, in batches of similar size."""
-    scorer.eval()
-    results = [EMPTY] * len(sentences)
+    if scorer.training:
+        scorer.eval()
+    results: dict[int, Ordered] = {}
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
     for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH):
         chosen = [filled[i] for i in batch]
@@ -65,12 +67,11 @@ def order(
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
         found = decoder(problem)
         with one_thread():
-            for b, (i, decoded) in enumerate(zip(chosen, found, strict=True)):
-                results[i] = with_log_prob(problem, b, decoded)
-    return results
+            results.update(zip(chosen, with_log_probs(problem, found), strict=True))
+    return [results.get(i, EMPTY) for i in range(len(sentences))]
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def n_best_orders(
     scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, n: int
 ) -> list[Ordered]:
@@ -79,11 +80,12 @@ def n_best_orders(
         return [EMPTY]
     with one_thread():
         problem = jump_problem(scorer, [sentence], [tagged.multiset])
-    orders = k_best(problem, n)[0]
-    if decoder is not search_orders:
+    steps = decoder.steps if isinstance(decoder, PathSearch) else search_orders.steps
+    orders = k_best(problem, n, steps=steps)[0]
+    if not isinstance(decoder, PathSearch):
         first = decoder(problem)[0]
         orders = [first, *(d for d in orders if list(d.order) != list(first.order))][:n]
-    return [with_log_prob(problem, 0, d) for d in orders]
+    return [with_log_probs(problem, [d])[0] for d in orders]
 
 
 def jump_problem(
@@ -100,16 +102,25 @@ def jump_problem(
     return problem
 
 
-def search_orders(problem: JumpProblem) -> list[Decoded]:
-    """The order of the best path score that a search finds."""
-    effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
-    return decode(problem, nodes=effort, kicks=effort)
+@dataclass(frozen=True)
+class PathSearch:
+    """The order of the best path score that a search finds within so many elementary steps."""
+
+    steps: int = MultisetPermutationRecipe.model_fields["search_steps"].default
+
+    def __call__(self, problem: JumpProblem) -> list[Decoded]:
+        effort = min(SEARCH_EFFORT, SEARCH_EFFORT * LARGE**2 // max(1, problem.size) ** 2)
+        return decode(problem, nodes=effort, kicks=effort, steps=self.steps)
+
+
+search_orders = PathSearch()
+"""The search as it is by default."""
 
 
 def order_decoder(recipe: MultisetPermutationRecipe) -> OrderDecoder:
     """The decoder that the recipe names; "hungarian" rounds U* of the problem that the loss is made of, sharpened."""
     if recipe.decoder == "search":
-        return search_orders
+        return PathSearch(recipe.search_steps)
     temperature = Temperature(1.0 / recipe.sharpening, recipe.scorer.training.temperature_power)
     exact = BregmanSolver(temperature, ROUNDING_TOLERANCE, ROUNDING_SWEEPS)
 
@@ -132,24 +143,29 @@ def limited(problem: JumpProblem, smooth: bool) -> JumpProblem:
     return replace(problem, start=start, jump=jump, end=end)
 
 
-def with_log_prob(problem: JumpProblem, example: int, decoded: Decoded) -> Ordered:
-    """A decoded order of an example, and how probable its jumps are."""
-    steps = jump_log_probs(problem, example, decoded.order)
-    total, weakest = (float(steps.sum()), float(steps.min())) if len(steps) else (0.0, 0.0)
-    return Ordered(list(decoded.order), float(decoded.score), bool(decoded.proven_optimal), total, weakest)
+def with_log_probs(problem: JumpProblem, found: Sequence[Decoded]) -> list[Ordered]:
+    """The decoded order of each example, and how probable its jumps are."""
+    ordered = []
+    for decoded, steps in zip(found, jump_log_probs(problem, [d.order for d in found]), strict=True):
+        total, weakest = (float(steps.sum()), float(steps.min())) if len(steps) else (0.0, 0.0)
+        ordered.append(Ordered(list(decoded.order), float(decoded.score), bool(decoded.proven_optimal), total, weakest))
+    return ordered
 
 
-def jump_log_probs(problem: JumpProblem, example: int, order: Sequence[int]) -> torch.Tensor:
-    """log softmax of the start, the jumps and the end along an order, each among its alternatives. *Shape:* [n + 1], or
-    [0] for no tokens."""
-    n = len(order)
-    if n == 0:
-        return problem.start.new_zeros(0)
-    jump = problem.jump[example, :n, :n].detach().double().clone()
-    jump.fill_diagonal_(-torch.inf)
-    first, last = order[0], order[-1]
-    parts = [problem.start[example, :n].double().log_softmax(0)[first][None]]
-    if n > 1:
-        parts.append(jump.log_softmax(1)[list(order[:-1]), list(order[1:])])
-    parts.append(problem.end[example, :n].double().log_softmax(0)[last][None])
-    return torch.cat(parts)
+def jump_log_probs(problem: JumpProblem, orders: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    """log softmax of the start, the jumps and the end along the order of each example, each among its alternatives.
+    *Shape:* [n + 1], or [0] for no tokens."""
+    excluded = ~problem.token_mask
+
+    def log_softmax(scores: torch.Tensor, without: torch.Tensor) -> np.ndarray:
+        return scores.detach().double().masked_fill(without, -torch.inf).log_softmax(-1).cpu().numpy()
+
+    start, end = log_softmax(problem.start, excluded), log_softmax(problem.end, excluded)
+    diagonal = torch.eye(problem.size, dtype=torch.bool, device=excluded.device)
+    jump = log_softmax(problem.jump, excluded[:, None, :] | diagonal)
+    steps = []
+    for b, order in enumerate(orders):
+        path = np.array(order, dtype=np.int64)
+        parts = [start[b, path[:1]], jump[b, path[:-1], path[1:]], end[b, path[-1:]]]
+        steps.append(np.concatenate(parts))
+    return steps

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 import torch
 from torch import nn
 
+from permparse.base.errors import UserError
 from permparse.base.files import located
 from permparse.base.storage import load_weights, pack, unpack
 from permparse.nn import Encoder, JumpScorer, MultisetTagger
@@ -38,7 +39,7 @@ from permparse.parsers.multiset_permutation.stages import (
     tag_data,
 )
 from permparse.parsers.multiset_permutation.stored import check_codec, read_calibration
-from permparse.parsers.multiset_permutation.tag import same_multiset, tag
+from permparse.parsers.multiset_permutation.tag import Tagging, same_multiset, tag
 from permparse.parsers.multiset_permutation.vectors import (
     give_symbol_vectors,
     give_vectors,
@@ -150,12 +151,22 @@ class MultisetPermutationParser(Parser):
             words = sources[first : first + CHUNK]
             texts = sentences[first : first + CHUNK] if sentences else [" ".join(of) for of in words]
             taggings = self.reranker.tag([self.codec.encode(of) for of in words], n_best)
+            self._require_few_tokens(taggings)
             for text, tagging, best in zip(texts, taggings, self.reranker.best(taggings), strict=True):
                 others = self.reranker.n_best(tagging, n_best) if n_best > 1 else []
                 parses.append(self._parse(text, best, self._alternatives(best, others, n_best)))
             if progress:
                 progress(len(parses))
         return parses
+
+    def _require_few_tokens(self, taggings: Sequence[Tagging]) -> None:
+        for tagging in taggings:
+            tokens = int(tagging.lattice.best.sum())
+            if tokens > self.recipe.max_tokens:
+                raise UserError(
+                    f"expected an output of at most {self.recipe.max_tokens:,} tokens (setting max_tokens), "
+                    f"got {tokens:,} for {len(tagging.sentence.words):,} words; split the text into sentences"
+                )
 
     def calibrate(self, examples: Sequence[Example]) -> None:
         """Fit the confidence on held-out examples, by the task's main metric, and on corrupted sentences."""

@@ -59,7 +59,15 @@ class Scorer(ScorerSettings):
 class MultisetPermutationRecipe(Recipe):
     """Everything that decides what a run of this parser computes."""
 
-    parse_settings: ClassVar[tuple[str, ...]] = ("decoder", "sharpening", "candidates", "surprise_weight")
+    parse_settings: ClassVar[tuple[str, ...]] = (
+        *Recipe.parse_settings,
+        "decoder",
+        "sharpening",
+        "candidates",
+        "surprise_weight",
+        "max_tokens",
+        "search_steps",
+    )
     stages: ClassVar[tuple[str, ...]] = (TAG, ORDER)
 
     decoder: Decoder = "search"
@@ -74,6 +82,11 @@ class MultisetPermutationRecipe(Recipe):
     surprise_weight: float = Field(default=0.5, ge=0, le=1e6)
     """With several candidates: weight of how badly an output reads, against the log probability of its multiset. It
     reads badly where a token is rarer after the two before it, in the training outputs, than on the whole."""
+    max_tokens: int = Field(default=4000, ge=1)
+    """A sentence whose output would have more tokens is refused when parsing."""
+    search_steps: int = Field(default=300_000_000, ge=1)
+    """Elementary steps that the search for the best order of one multiset may take, about a second; after that it gives
+    the best order so far."""
     tagger: Tagger = Tagger()
     """Tagging: which tokens every word contributes."""
     scorer: Scorer = Scorer()

@@ -52,10 +52,11 @@ class Tagging:
             yield Tagged(multiset, self.codec.tokens(multiset, self.sentence), log_prob)
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def tag(codec: Codec, tagger: MultisetTagger, sentences: Sequence[EncodedSentence], n: int = 1) -> list[Tagging]:
     """Tag every sentence, in batches of similar length, so that its n best multisets are known."""
-    tagger.eval()
+    if tagger.training:
+        tagger.eval()
     found: dict[int, Tagging] = {}
     for batch in sorted_batches([len(s) for s in sentences], BATCH):
         chosen = [sentences[i] for i in batch]

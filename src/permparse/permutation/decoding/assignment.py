@@ -7,18 +7,24 @@ solve.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from permparse.permutation._kernels import kernel
+
+UNLIMITED = 2**62
+"""Steps of work without a limit."""
 
 
-@njit(cache=True, nogil=True)
-def _shortest_path(cost, row, row_of, u, v, limit, distance, previous, todo, left):
+@kernel
+def _shortest_path(cost, row_of, u, v, limit, distance, previous, todo, left, work):
     """Dijkstra's algorithm from the free ``row`` over reduced costs to the nearest free column.
 
     ``todo[:left]`` are the columns that may be used; on return its first entries are those with a final ``distance``.
-    Returns the column (-1 if none is within ``limit``), its distance and how many distances are final.
+    Returns the column (-1 if none is within ``limit``, or ``work`` [1] is used up), its distance and how many distances
+    are final.
     """
     settled = 0
-    while settled < left:
+    while settled < left and work[0] > 0:
+        work[0] -= 2 * (left - settled)
         at = settled
         for t in range(settled + 1, left):
             if distance[todo[t]] < distance[todo[at]]:
@@ -43,7 +49,7 @@ def _shortest_path(cost, row, row_of, u, v, limit, distance, previous, todo, lef
     return -1, np.inf, settled
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def augment(
     cost: np.ndarray,
     row: int,
@@ -53,24 +59,26 @@ def augment(
     v: np.ndarray,
     blocked: np.ndarray,
     limit: float,
+    work: np.ndarray,
 ) -> float:
     """Assign the free ``row`` by the cheapest augmenting path that avoids ``blocked`` columns; O(n²).
 
     Needs reduced costs ``cost[i, j] - u[i] - v[j] >= 0`` with equality on the assignment, and keeps that so.
     Returns the rise of the assignment's cost, or inf, with nothing changed, if it is infinite or exceeds
-    ``limit``.
+    ``limit``, or if the ``work`` [1] it may cost is used up.
     """
     m = cost.shape[0]
     distance = np.empty(m)
-    previous = np.full(m, row)
+    previous = np.empty(m, np.int64)
     todo = np.empty(m, np.int64)
     left = 0
     for j in range(m):
+        previous[j] = row
         if not blocked[j]:
             todo[left] = j
             left += 1
             distance[j] = cost[row, j] - u[row] - v[j]
-    sink, shortest, settled = _shortest_path(cost, row, row_of, u, v, limit, distance, previous, todo, left)
+    sink, shortest, settled = _shortest_path(cost, row_of, u, v, limit, distance, previous, todo, left, work)
     if sink < 0:
         return np.inf
     u[row] += shortest
@@ -87,12 +95,13 @@ def augment(
             return max(shortest, 0.0)
 
 
-@njit(cache=True, nogil=True)
-def solve_assignment(cost: np.ndarray, column_of: np.ndarray, row_of: np.ndarray, u: np.ndarray, v: np.ndarray) -> bool:
+@kernel
+def solve_assignment(cost, column_of, row_of, u, v, work):
     """Minimise ``Σ_i cost[i, column_of[i]]`` over permutations; infinite entries are excluded. O(n³), usually
     O(n²).
 
-    Fills the assignment, its inverse and the dual prices. Returns False if every permutation is excluded.
+    Fills the assignment, its inverse and the dual prices. Returns False if every permutation is excluded, or if the
+    ``work`` [1] is used up: then rows without a column have -1, and Σ u + Σ v is still a lower bound.
     """
     m = cost.shape[0]
     for i in range(m):
@@ -118,18 +127,42 @@ def solve_assignment(cost: np.ndarray, column_of: np.ndarray, row_of: np.ndarray
                 break
     blocked = np.zeros(m, np.bool_)
     for i in range(m):
-        if column_of[i] < 0 and augment(cost, i, column_of, row_of, u, v, blocked, np.inf) == np.inf:
+        if column_of[i] < 0 and augment(cost, i, column_of, row_of, u, v, blocked, np.inf, work) == np.inf:
             return False
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def complete(cost, column_of, row_of):
+    """Give each row without a column the cheapest one that is left, staying within finite costs: O(n²)."""
+    m = cost.shape[0]
+    for i in range(m):
+        if column_of[i] >= 0:
+            continue
+        best = -1
+        for j in range(m):
+            if row_of[j] < 0 and (best < 0 or cost[i, j] < cost[i, best]):
+                best = j
+        if cost[i, best] == np.inf:  # exchange it for the column of another row that may have it
+            for k in range(m):
+                other = column_of[k]
+                if other >= 0 and cost[k, best] < np.inf and cost[i, other] < np.inf:
+                    column_of[k] = best
+                    row_of[best] = k
+                    best = other
+                    break
+        column_of[i] = best
+        row_of[best] = i
+
+
+@kernel
 def best_assignment(cost: np.ndarray) -> np.ndarray:
     """The columns of the rows in the cheapest assignment, or an empty array if every assignment is
     excluded.
     """
     m = cost.shape[0]
     column_of = np.empty(m, np.int64)
-    if solve_assignment(cost, column_of, np.empty(m, np.int64), np.empty(m), np.empty(m)):
+    work = np.full(1, UNLIMITED)
+    if solve_assignment(cost, column_of, np.empty(m, np.int64), np.empty(m), np.empty(m), work):
         return column_of
     return column_of[:0]

@@ -7,12 +7,11 @@ needs nothing new.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from permparse.permutation._kernels import kernel
 from permparse.permutation.decoding.assignment import augment, solve_assignment
 from permparse.permutation.decoding.tours import label_cycles, patch_cycles, successor_cost
 
@@ -46,7 +45,7 @@ class Assignment(NamedTuple):
     v: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_tree(limit, m):
     return Tree(
         np.empty(limit, np.int64),
@@ -57,12 +56,12 @@ def new_tree(limit, m):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_assignment(m):
     return Assignment(np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m), np.empty(m))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exclude_arcs(tree, node, cost, original, back):
     """Make the arcs excluded at a node infinite in ``cost``, or give them ``back`` their original costs."""
     while tree.parent[node] >= 0:
@@ -71,43 +70,46 @@ def exclude_arcs(tree, node, cost, original, back):
         node = tree.parent[node]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def load(tree, node, cost, found, blocked):
     """Restore the assignment of a node and the columns ``blocked`` by its fixed arcs."""
-    found.successor[:] = tree.successor[node]
-    found.v[:] = tree.prices[node]
     for i in range(cost.shape[0]):
-        column = found.successor[i]
+        found.v[i] = tree.prices[node, i]
+    for i in range(cost.shape[0]):
+        column = np.int64(tree.successor[node, i])
+        found.successor[i] = column
         found.predecessor[column] = i
         found.u[i] = cost[i, column] - found.v[column]
         blocked[column] = tree.included[node, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def store(tree, node, parent, row, column, found, included):
     tree.parent[node] = parent
     tree.arc[node, 0] = row
     tree.arc[node, 1] = column
-    tree.successor[node] = found.successor
-    tree.prices[node] = found.v
-    tree.included[node] = included
+    for i in range(included.shape[0]):
+        tree.successor[node, i] = found.successor[i]
+        tree.prices[node, i] = found.v[i]
+        tree.included[node, i] = included[i]
 
 
-@njit(cache=True, nogil=True)
-def without_arc(cost, row, found, blocked, room, child):
+@kernel
+def without_arc(cost, row, found, blocked, room, child, work):
     """Fill ``child`` with the best assignment that avoids the arc out of ``row``, whose cost is infinite already.
 
     Returns False if it costs ``room`` more than ``found``, or there is none.
     """
-    child.successor[:] = found.successor
-    child.predecessor[:] = found.predecessor
+    for i in range(cost.shape[0]):
+        child.successor[i] = found.successor[i]
+        child.predecessor[i] = found.predecessor[i]
+        child.u[i] = found.u[i]
+        child.v[i] = found.v[i]
     child.predecessor[found.successor[row]] = -1
-    child.u[:] = found.u
-    child.v[:] = found.v
-    return augment(cost, row, child.successor, child.predecessor, child.u, child.v, blocked, room) < room
+    return augment(cost, row, child.successor, child.predecessor, child.u, child.v, blocked, room, work) < room
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def offer(tours: np.ndarray, costs: np.ndarray, successor: np.ndarray, cost: float) -> None:
     """Insert a tour into the k cheapest, kept in ascending order, unless it is there already or costs too
     much.
@@ -126,13 +128,15 @@ def offer(tours: np.ndarray, costs: np.ndarray, successor: np.ndarray, cost: flo
     at = k - 1
     while at > 0 and costs[at - 1] > cost:
         costs[at] = costs[at - 1]
-        tours[at] = tours[at - 1]
+        for i in range(successor.shape[0]):
+            tours[at, i] = tours[at - 1, i]
         at -= 1
     costs[at] = cost
-    tours[at] = successor
+    for i in range(successor.shape[0]):
+        tours[at, i] = successor[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def branching_cycle(successor: np.ndarray, included: np.ndarray, label: np.ndarray, cycles: int) -> np.ndarray:
     """The nodes, in the order of the cycle, with a free arc on the cycle that has the fewest of them."""
     m = successor.shape[0]
@@ -159,30 +163,66 @@ def branching_cycle(successor: np.ndarray, included: np.ndarray, label: np.ndarr
             return rows
 
 
-@njit(cache=True, nogil=True)
-def branch_and_bound(cost, tours, costs, node_limit, slack):
+@kernel
+def push(heap, bounds, count, node):
+    """Add a node to the ``count`` that wait in a heap by their ``bounds``, ties by their number; the new count."""
+    at = count
+    while at > 0:
+        above = heap[(at - 1) // 2]
+        if bounds[above] < bounds[node] or (bounds[above] == bounds[node] and above < node):
+            break
+        heap[at] = above
+        at = (at - 1) // 2
+    heap[at] = node
+    return count + 1
+
+
+@kernel
+def pop(heap, bounds, count):
+    """Take the first of the ``count`` nodes that wait, and close the gap."""
+    first, last, at = heap[0], heap[count - 1], 0
+    while 2 * at + 1 < count - 1:
+        below = 2 * at + 1
+        if below + 1 < count - 1:
+            a, b = heap[below], heap[below + 1]
+            if bounds[b] < bounds[a] or (bounds[b] == bounds[a] and b < a):
+                below += 1
+        other = heap[below]
+        if bounds[last] < bounds[other] or (bounds[last] == bounds[other] and last < other):
+            break
+        heap[at] = other
+        at = below
+    heap[at] = last
+    return first
+
+
+@kernel
+def branch_and_bound(cost, tours, costs, node_limit, slack, work):
     """Find the k cheapest tours of ``cost`` [m, m]; infinite arcs are excluded.
 
     ``tours`` [k, m] and ``costs`` [k] hold successor arrays of distinct tours known so far (inf where there
-    is none) and are improved in place. At most ``node_limit`` nodes are kept. Returns a lower bound on the
-    cost of every tour that is not among ``tours``, and the number of nodes made: O(n²) time and O(n) memory
-    each.
+    is none) and are improved in place. At most ``node_limit`` nodes are kept, and ``work`` [1] steps made. Returns a
+    lower bound on the cost of every tour that is not among ``tours``, and the number of nodes made: O(n²) time and O(n)
+    memory each.
     """
     m, k = cost.shape[0], costs.shape[0]
     original, cost = cost, cost.copy()
-    tree = new_tree(max(1, min(node_limit, MEMORY // (11 * m + 32))), m)
+    tree = new_tree(max(1, min(node_limit, MEMORY // (11 * m + 48))), m)
+    limit = tree.parent.shape[0]
+    heap, bounds = np.empty(limit, np.int64), np.empty(limit)
     found, child = new_assignment(m), new_assignment(m)
     label, blocked = np.empty(m, np.int64), np.empty(m, np.bool_)
-    if not solve_assignment(cost, found.successor, found.predecessor, found.u, found.v):
-        return np.inf, 0
-    bound = successor_cost(cost, found.successor)
+    if not solve_assignment(cost, found.successor, found.predecessor, found.u, found.v, work):
+        return (-np.inf, 0) if work[0] <= 0 else (np.inf, 0)
+    bounds[0] = successor_cost(cost, found.successor)
     store(tree, 0, -1, -1, -1, found, np.zeros(m, np.bool_))
     if label_cycles(found.successor, label) == 1:
-        offer(tours, costs, found.successor, bound)
-    made = 1
-    heap = [(bound, 0)]
-    while len(heap) > 0:
-        bound, node = heappop(heap)
+        offer(tours, costs, found.successor, bounds[0])
+    made, waiting = 1, push(heap, bounds, 0, 0)
+    while waiting > 0:
+        node = pop(heap, bounds, waiting)
+        waiting -= 1
+        bound = bounds[node]
         if bound >= costs[k - 1] - slack:
             return bound, made
         exclude_arcs(tree, node, cost, original, False)
@@ -191,21 +231,24 @@ def branch_and_bound(cost, tours, costs, node_limit, slack):
         cycles = label_cycles(found.successor, label)
         rows = branching_cycle(found.successor, included, label, cycles)
         if 1 < cycles <= PATCHED_CYCLES or made == 1:
-            child.successor[:] = found.successor
-            if patch_cycles(cost, child.successor, label, cycles):
+            for i in range(m):
+                child.successor[i] = found.successor[i]
+            if patch_cycles(cost, child.successor, label, cycles, work):
                 offer(tours, costs, child.successor, successor_cost(cost, child.successor))
         for row in rows:
-            if made == tree.parent.shape[0]:
+            if made == limit or work[0] <= 0:
                 return bound, made
             column = found.successor[row]
             cost[row, column] = np.inf
-            if without_arc(cost, row, found, blocked, costs[k - 1] - slack - bound, child):
-                child_bound = max(bound, successor_cost(cost, child.successor))
+            if without_arc(cost, row, found, blocked, costs[k - 1] - slack - bound, child, work):
+                bounds[made] = max(bound, successor_cost(cost, child.successor))
                 store(tree, made, node, row, column, child, included)
-                heappush(heap, (child_bound, made))
-                made += 1
+                waiting = push(heap, bounds, waiting, made)
                 if label_cycles(child.successor, label) == 1:
-                    offer(tours, costs, child.successor, child_bound)
+                    offer(tours, costs, child.successor, bounds[made])
+                made += 1
+            elif work[0] <= 0:
+                return bound, made
             cost[row, column] = original[row, column]
             included[row] = True
             blocked[column] = True

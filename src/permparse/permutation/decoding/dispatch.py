@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from permparse.permutation.decoding.assignment import best_assignment
+from permparse.permutation.decoding.assignment import UNLIMITED, best_assignment
 from permparse.permutation.decoding.cp_sat import prove_path
 from permparse.permutation.decoding.held_karp import held_karp
 from permparse.permutation.decoding.hungarian import round_permutation
@@ -45,6 +45,7 @@ def decode(
     initial: Sequence[Sequence[int]] | None = None,
     nodes: int | None = None,
     kicks: int | None = None,
+    steps: int = UNLIMITED,
     seconds: float = 10.0,
     seed: int = 0,
     threads: int | None = None,
@@ -67,8 +68,9 @@ def decode(
 
     ``log_u`` [B, N, N] (of a solution) and ``initial`` (one order per example) are further places for a
     search to start. ``nodes`` limits branch and bound (300 in ``search``, 100,000 in ``exact``), ``kicks``
-    the rounds of iterated local search (300). The result is the same for any number of ``threads`` (torch's
-    number by default).
+    the rounds of iterated local search (300), and ``steps`` all elementary steps of a ``search`` (some hundred
+    million per second), after which it gives the best order so far. The result is the same for any number of
+    ``threads`` (torch's number by default).
 
     An example whose ``allowed`` excludes every order raises a ValueError that names it.
     """
@@ -85,7 +87,7 @@ def decode(
             return solve_exactly(instance, orders, 100_000 if nodes is None else nodes, kicks, seed)
         if method == "prove":
             return search_and_prove(instance, orders, 300 if nodes is None else nodes, kicks, seconds, seed)
-        return search(instance, orders, 300 if nodes is None else nodes, kicks, seed)
+        return search(instance, orders, 300 if nodes is None else nodes, kicks, seed, steps)
 
     return in_parallel(solve, list(zip(found, starts, strict=True)), threads)
 
@@ -128,17 +130,19 @@ def in_parallel(solve: Callable[[Item], Result], jobs: Sequence[Item], threads: 
         return list(pool.map(solve, jobs))
 
 
-def search(instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seed: int) -> Decoded:
+def search(
+    instance: Instance, starts: Sequence[Integers], nodes: int, kicks: int | None, seed: int, steps: int = UNLIMITED
+) -> Decoded:
     """Local search and a bound for one example of at least one token."""
     rounds = 300 if kicks is None else kicks
     stacked = np.array(starts, dtype=np.int64).reshape(len(starts), instance.size)
     if instance.position is None:
-        order, _, bound = search_path(instance.cost, stacked, nodes, rounds, seed)
+        order, bound = search_path(instance.cost, stacked, nodes, rounds, seed, steps)
         return instance.decoded(order, bound)
     if instance.size <= QUICK_SIZE:
         return solve_small(instance)
     position = instance.position
-    without, _, _ = search_path(instance.cost, stacked[:0], nodes, 0, seed)
+    without, _ = search_path(instance.cost, stacked[:0], nodes, 0, seed, steps)
     stacked = np.concatenate([stacked, without[None]])
     order, bound = search_positional(instance.cost, position, stacked, rounds, seed, instance.slack)
     return instance.decoded(order, max(bound, relaxed_bound(instance)))

@@ -6,10 +6,11 @@ O(2^n n² k) time and O(2^n n k) memory: for small n, and as the yardstick of ev
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from permparse.permutation._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def held_karp(cost: np.ndarray, position: np.ndarray, k: int) -> np.ndarray:
     """The k cheapest orders, cheapest first, or all if there are fewer; infinite costs are excluded.
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import torch
 
 from permparse.permutation.decoding.assignment import best_assignment
-from permparse.permutation.decoding.positional import order_cost
 from permparse.permutation.decoding.result import Decoded
 from permparse.permutation.decoding.tours import rounding_slack, tour_costs
 from permparse.permutation.problem import JumpProblem
@@ -50,9 +49,17 @@ class Instance:
         position = 0.0 if self.position is None else float(rounding_slack(self.position))
         return float(rounding_slack(self.cost)) + position
 
+    def cost_of(self, order: Integers) -> float:
+        """The cost of an order: arcs of the tour through the depot, and places; added one by one as the kernels do."""
+        n = self.size
+        steps = np.concatenate([[self.cost[n, order[0]] + self.cost[order[-1], n]], self.cost[order[:-1], order[1:]]])
+        if self.position is not None:
+            steps += self.position[order, np.arange(n)]
+        return float(np.cumsum(steps)[-1])
+
     def decoded(self, order: Integers, bound: float) -> Decoded:
         """The result for an order, given a lower bound on the cost of every order."""
-        score = -float(order_cost(self.cost, self.position_or_zero, order))
+        score = -self.cost_of(order)
         proven = bool(-bound <= score + self.slack)
         return Decoded(order.tolist(), score, score if proven else -float(bound), proven)
 

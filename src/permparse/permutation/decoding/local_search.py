@@ -8,7 +8,8 @@ cheap.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from permparse.permutation._kernels import kernel
 
 NEIGHBOURS = 10
 """Segment exchanges begin with an arc to one of the cheapest successors of a node."""
@@ -16,9 +17,11 @@ REVERSED_INSERTION = 4
 """Longest segment that is moved elsewhere in reverse."""
 KICK_SEGMENT = 12
 """Longest of the three neighbouring segments that a kick puts in reverse order."""
+MOVE_WORK = NEIGHBOURS + 2 * REVERSED_INSERTION
+"""Steps that the moves around a node take at most, for each node of the tour."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_random(state, below):
     """A pseudo-random integer from 0 to below - 1 (xorshift; the state is one 64-bit word, not 0)."""
     x = state[0]
@@ -29,7 +32,7 @@ def next_random(state, below):
     return np.int64((x >> np.uint64(33)) % np.uint64(below))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def random_state(seed: int) -> np.ndarray:
     state = np.empty(1, np.uint64)
     state[0] = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x2545F4914F6CDD1D)
@@ -38,7 +41,7 @@ def random_state(seed: int) -> np.ndarray:
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cheapest_successors(cost: np.ndarray) -> np.ndarray:
     """*Shape:* [m, min(NEIGHBOURS, m - 1)], nearest first."""
     m = cost.shape[0]
@@ -58,7 +61,7 @@ def cheapest_successors(cost: np.ndarray) -> np.ndarray:
     return near
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refresh(cost, tour, place, following, forward, backward):
     """Recompute every node's place in the tour and its successor, and the prefix sums of arc costs, both
     ways.
@@ -75,7 +78,7 @@ def refresh(cost, tour, place, following, forward, backward):
         backward[p] = backward[p - 1] + cost[tour[p], tour[p - 1]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reverse(tour: np.ndarray, p: int, q: int) -> None:
     """Reverse the segment p..q."""
     while p < q:
@@ -84,7 +87,7 @@ def reverse(tour: np.ndarray, p: int, q: int) -> None:
         q -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exchange_segments(tour: np.ndarray, p: int, q: int, r: int) -> None:
     """Swap the neighbouring segments p+1..q and q+1..r."""
     reverse(tour, p + 1, q)
@@ -92,7 +95,7 @@ def exchange_segments(tour: np.ndarray, p: int, q: int, r: int) -> None:
     reverse(tour, p + 1, r)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def try_exchange(cost, near, tour, place, a, slack):
     """Swap two neighbouring segments so that node ``a`` gets a cheaper successor, by the best such move."""
     m = tour.shape[0]
@@ -128,7 +131,7 @@ def try_exchange(cost, near, tour, place, a, slack):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def try_reversal(cost, tour, place, forward, backward, a, slack):
     """Reverse a segment that begins after ``a`` or ends at ``a``; apply the best such move."""
     m = tour.shape[0]
@@ -156,7 +159,7 @@ def try_reversal(cost, tour, place, forward, backward, a, slack):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def try_reversed_insertion(cost, tour, place, forward, backward, a, slack):
     """Move a short segment that begins at ``a`` elsewhere, reversed; apply the best such move."""
     m = tour.shape[0]
@@ -193,10 +196,10 @@ def try_reversed_insertion(cost, tour, place, forward, backward, a, slack):
     return True
 
 
-@njit(cache=True, nogil=True)
-def descend(cost, near, tour, active, slack):
-    """Apply improving moves around the ``active`` nodes until there is none; ``tour[0]``, the depot, stays
-    in front.
+@kernel
+def descend(cost, near, tour, active, slack, work):
+    """Apply improving moves around the ``active`` nodes until there is none or ``work`` [1] is used up; ``tour[0]``,
+    the depot, stays in front.
     """
     m = tour.shape[0]
     place = np.empty(m, np.int64)
@@ -213,7 +216,8 @@ def descend(cost, near, tour, active, slack):
             waiting += 1
     moves = 0
     # Every move gains more than rounding can fake; the cap only makes that a certainty.
-    while waiting > 0 and moves < 1000 * m:
+    while waiting > 0 and moves < 1000 * m and work[0] > 0:
+        work[0] -= MOVE_WORK * m
         a = queue[head]
         head = (head + 1) % m
         waiting -= 1
@@ -237,7 +241,7 @@ def descend(cost, near, tour, active, slack):
             refresh(cost, tour, place, following, forward, backward)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tour_cost(cost: np.ndarray, tour: np.ndarray) -> float:
     total = cost[tour[-1], tour[0]]
     for p in range(tour.shape[0] - 1):
@@ -245,7 +249,7 @@ def tour_cost(cost: np.ndarray, tour: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kick(tour: np.ndarray, active: np.ndarray, state: np.ndarray) -> None:
     """Put three neighbouring segments in reverse order: changes four arcs, which no move above undoes at
     once.
@@ -263,38 +267,45 @@ def kick(tour: np.ndarray, active: np.ndarray, state: np.ndarray) -> None:
     exchange_segments(tour, p, p + x + y, p + x + y + z)
 
 
-@njit(cache=True, nogil=True)
-def descend_order(cost: np.ndarray, order: np.ndarray, slack: float) -> np.ndarray:
+@kernel
+def descend_order(cost, order, slack, work):
     """The local optimum reached from ``order``."""
     m = cost.shape[0]
+    tour = _as_tour(order)
+    descend(cost, cheapest_successors(cost), tour, np.ones(m, np.bool_), slack, work)
+    return tour[1:].copy()
+
+
+@kernel
+def _as_tour(order):
+    m = order.shape[0] + 1
     tour = np.empty(m, np.int64)
     tour[0] = m - 1
-    tour[1:] = order
-    descend(cost, cheapest_successors(cost), tour, np.ones(m, np.bool_), slack)
-    return tour[1:]
+    for p in range(1, m):
+        tour[p] = order[p - 1]
+    return tour
 
 
-@njit(cache=True, nogil=True)
-def iterate(cost, order, kicks, target, seed, slack):
-    """Kick the order and descend again, ``kicks`` times, keeping what is no worse; stop when cost ``target`` is met."""
+@kernel
+def iterate(cost, order, kicks, target, seed, slack, work):
+    """Kick the order and descend again, ``kicks`` times, keeping what is no worse; stop when cost ``target`` is met or
+    ``work`` [1] used up."""
     m = cost.shape[0]
-    best = np.empty(m, np.int64)
-    best[0] = m - 1
-    best[1:] = order
+    best = _as_tour(order)
     best_cost = tour_cost(cost, best)
     if m < 4:
-        return best[1:]
+        return best[1:].copy()
     near = cheapest_successors(cost)
     state = random_state(seed)
     active = np.zeros(m, np.bool_)
     for _ in range(kicks):
-        if best_cost <= target + slack:
+        if best_cost <= target + slack or work[0] <= 0:
             break
         tour = best.copy()
         kick(tour, active, state)
-        descend(cost, near, tour, active, slack)
+        descend(cost, near, tour, active, slack, work)
         found = tour_cost(cost, tour)
         if found <= best_cost:
             best_cost = found
             best = tour
-    return best[1:]
+    return best[1:].copy()

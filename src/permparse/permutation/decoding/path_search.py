@@ -1,32 +1,25 @@
 """The best path of one problem without position scores: from the assignment bound to branch and bound,
 cheapest first.
 
-One compiled function per example, so that a pool of threads decodes a batch in parallel.
+Each step is a kernel of its own, compiled when it is first needed: most problems need no more than the first.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from permparse.permutation.decoding.assignment import solve_assignment
+from permparse.permutation.decoding.assignment import complete, solve_assignment
 from permparse.permutation.decoding.branch_and_bound import branch_and_bound
 from permparse.permutation.decoding.local_search import descend_order, iterate
-from permparse.permutation.decoding.tours import (
-    label_cycles,
-    order_of,
-    patch_cycles,
-    rounding_slack,
-    successor_cost,
-    successors_of,
-)
+from permparse.permutation.decoding.tours import label_cycles, order_of, patch_cycles, rounding_slack, successors_of
 
 QUICK_NODES = 300
 """Nodes of the first, short branch and bound."""
 
 
-@njit(cache=True, nogil=True)
-def search_path(cost, starts, nodes, kicks, seed):
+def search_path(
+    cost: np.ndarray, starts: np.ndarray, nodes: int, kicks: int, seed: int, steps: int
+) -> tuple[np.ndarray, float]:
     """Minimise the cost of a tour through all nodes of ``cost`` [n + 1, n + 1], all finite off the diagonal.
 
     1. Assignment relaxation: if it is a single tour, that is the best one.
@@ -36,33 +29,36 @@ def search_path(cost, starts, nodes, kicks, seed):
     4. If that proves nothing, ``kicks`` rounds of iterated local search.
     5. Branch and bound with at most ``nodes`` nodes.
 
-    Returns the order, its cost and a lower bound on the cost of every order.
+    After about ``steps`` elementary steps, and O(n²) more, the best so far. Returns the order and a lower bound on the
+    cost of every order.
     """
-    m = cost.shape[0]
+    m = len(cost)
+    work = np.array([steps], dtype=np.int64)
+    successor, predecessor, u, v = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m), np.empty(m)
+    if solve_assignment(cost, successor, predecessor, u, v, work):
+        bound = _total(cost, successor)
+        order = order_of(successor)
+        if len(order) == m - 1:
+            return order, bound
+    else:
+        bound = float(u.sum() + v.sum())
+        complete(cost, successor, predecessor)
     slack = rounding_slack(cost)
-    successor = np.empty(m, np.int64)
     label = np.empty(m, np.int64)
-    solve_assignment(cost, successor, np.empty(m, np.int64), np.empty(m), np.empty(m))
-    bound = successor_cost(cost, successor)
-    cycles = label_cycles(successor, label)
-    if cycles == 1:
-        return order_of(successor), bound, bound
-    patch_cycles(cost, successor, label, cycles)
-    tours = np.empty((1, m), np.int64)
-    costs = np.empty(1)
-    tours[0] = successors_of(descend_order(cost, order_of(successor), slack))
-    costs[0] = successor_cost(cost, tours[0])
-    for s in range(starts.shape[0]):
-        successor = successors_of(descend_order(cost, starts[s], slack))
-        found = successor_cost(cost, successor)
-        if found < costs[0]:
-            costs[0] = found
-            tours[0] = successor
-    if nodes > 0 and costs[0] > bound + slack:
-        bound = branch_and_bound(cost, tours, costs, min(nodes, QUICK_NODES), slack)[0]
+    patch_cycles(cost, successor, label, label_cycles(successor, label), work)
+    found = [successors_of(descend_order(cost, start, slack, work)) for start in (order_of(successor), *starts)]
+    tours = np.array(min(found, key=lambda tour: _total(cost, tour)))[None]
+    costs = np.array([_total(cost, tours[0])])
+    if nodes > 0 and costs[0] > bound + slack and work[0] > 0:
+        bound = max(bound, branch_and_bound(cost, tours, costs, min(nodes, QUICK_NODES), slack, work)[0])
     if kicks > 0 and costs[0] > bound + slack:
-        tours[0] = successors_of(iterate(cost, order_of(tours[0]), kicks, bound, seed, slack))
-        costs[0] = successor_cost(cost, tours[0])
-    if nodes > QUICK_NODES and costs[0] > bound + slack:
-        bound = branch_and_bound(cost, tours, costs, nodes, slack)[0]
-    return order_of(tours[0]), costs[0], min(costs[0], bound)
+        tours[0] = successors_of(iterate(cost, order_of(tours[0]), kicks, bound, seed, slack, work))
+        costs[0] = _total(cost, tours[0])
+    if nodes > QUICK_NODES and costs[0] > bound + slack and work[0] > 0:
+        bound = max(bound, branch_and_bound(cost, tours, costs, nodes, slack, work)[0])
+    return order_of(tours[0]), min(float(costs[0]), bound)
+
+
+def _total(cost: np.ndarray, successor: np.ndarray) -> float:
+    """The cost of all arcs, added one by one as the kernels do."""
+    return float(np.cumsum(cost[np.arange(len(successor)), successor])[-1])

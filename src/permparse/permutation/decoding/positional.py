@@ -7,8 +7,8 @@ The bound lets a token be visited any number of times, at a price that is adjust
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from permparse.permutation._kernels import kernel
 from permparse.permutation.decoding.assignment import best_assignment
 from permparse.permutation.decoding.local_search import exchange_segments, next_random, random_state, reverse
 
@@ -19,7 +19,7 @@ LONGEST_MOVED = 3
 """Longest segment that is moved elsewhere."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def order_cost(cost: np.ndarray, position: np.ndarray, order: np.ndarray) -> float:
     """The cost of an order: arcs of the tour through the depot, and places."""
     n = order.shape[0]
@@ -31,7 +31,7 @@ def order_cost(cost: np.ndarray, position: np.ndarray, order: np.ndarray) -> flo
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def window_cost(cost: np.ndarray, position: np.ndarray, order: np.ndarray, first: int, last: int) -> float:
     """The part of `order_cost` that depends on the tokens at places first..last."""
     n = order.shape[0]
@@ -41,7 +41,7 @@ def window_cost(cost: np.ndarray, position: np.ndarray, order: np.ndarray, first
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def apply_move(order: np.ndarray, kind: int, i: int, j: int) -> None:
     """Change the tokens at places i..j: 0 swaps the two ends, 1 reverses, 2, 3, ... moves segments across
     the rest.
@@ -56,7 +56,7 @@ def apply_move(order: np.ndarray, kind: int, i: int, j: int) -> None:
         exchange_segments(order, i - 1, j - 1 - (kind - 2 - LONGEST_MOVED), j)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def undo_move(order: np.ndarray, kind: int, i: int, j: int) -> None:
     if kind < 2:
         apply_move(order, kind, i, j)
@@ -66,7 +66,7 @@ def undo_move(order: np.ndarray, kind: int, i: int, j: int) -> None:
         apply_move(order, kind - LONGEST_MOVED, i, j)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_exists(kind: int, i: int, j: int) -> bool:
     """Whether the move fits between i < j and is not the same as one of a smaller kind."""
     if kind == 0:
@@ -76,13 +76,13 @@ def move_exists(kind: int, i: int, j: int) -> bool:
     return j - i > (kind - 2) % LONGEST_MOVED + (1 if kind < 2 + LONGEST_MOVED else 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def activate(active: np.ndarray, place: int) -> None:
     """Mark a place and its neighbours."""
     active[max(place - 1, 0) : place + 2] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def descend_positional(cost, position, order, active, slack):
     """Apply improving moves with an end at an ``active`` place, in place, until a round over them finds none."""
     n = order.shape[0]
@@ -109,7 +109,7 @@ def descend_positional(cost, position, order, active, slack):
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kick_positional(position, order, active, state):
     """Swap three random pairs of tokens that may stand at each other's place; mark the places."""
     n = order.shape[0]
@@ -126,7 +126,7 @@ def kick_positional(position, order, active, state):
                 return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cheapest_walk(cost, position, price, walk):
     """The cheapest sequence of n tokens, repetitions allowed, when each visit of token i costs ``price[i]``
     more.
@@ -161,7 +161,7 @@ def cheapest_walk(cost, position, price, walk):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def priced_bound(cost, position, order, slack):
     """A lower bound on the cost of every order, by subgradient steps on the prices of visits.
 
@@ -197,7 +197,7 @@ def priced_bound(cost, position, order, slack):
     return bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search_positional(cost, position, starts, kicks, seed, slack):
     """Minimise arc and position costs over orders, from the cheapest order by position alone and from
     ``starts`` [s, n].

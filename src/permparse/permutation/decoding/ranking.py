@@ -7,8 +7,9 @@ orders nearby.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from permparse.permutation._kernels import kernel
+from permparse.permutation.decoding.assignment import UNLIMITED
 from permparse.permutation.decoding.branch_and_bound import branch_and_bound, offer
 from permparse.permutation.decoding.dispatch import in_parallel, search
 from permparse.permutation.decoding.held_karp import held_karp
@@ -33,34 +34,40 @@ ROUNDS_NEARBY = 3
 
 
 def k_best(
-    problem: JumpProblem, k: int, *, nodes: int = 20_000, seed: int = 0, threads: int | None = None
+    problem: JumpProblem,
+    k: int,
+    *,
+    nodes: int = 20_000,
+    steps: int = UNLIMITED,
+    seed: int = 0,
+    threads: int | None = None,
 ) -> list[list[Decoded]]:
     """The k distinct orders with the highest scores for every example, best first (all orders if there are
     fewer).
 
     ``proven_optimal`` of the entry at rank r says that it is the r-th best order; ``bound`` limits the score
     of the r-th best. Exact while branch and bound needs at most ``nodes`` nodes (position scores or
-    ``allowed``: up to about 14 tokens); beyond, the best orders met.
+    ``allowed``: up to about 14 tokens) and ``steps`` elementary steps; beyond, the best orders met.
     """
     if k < 1:
         raise ValueError(f"k: expected at least 1, got {k}")
-    return in_parallel(lambda instance: _rank(instance, k, nodes, seed), instances(problem), threads)
+    return in_parallel(lambda instance: _rank(instance, k, nodes, steps, seed), instances(problem), threads)
 
 
-def _rank(instance: Instance, k: int, nodes: int, seed: int) -> list[Decoded]:
+def _rank(instance: Instance, k: int, nodes: int, steps: int, seed: int) -> list[Decoded]:
     n = instance.size
     if n == 0:
         return [Decoded([], 0.0, 0.0, True)]
     table = 2**n * n * k
     if table <= (QUICK_TABLE if instance.position is None else LARGEST_TABLE):
         return _rank_by_table(instance, k)
-    best = search(instance, [], 300, None, seed)
+    best = search(instance, [], 300, None, seed, steps)
     if instance.position is None:
-        orders, costs, bound = _rank_by_branching(instance, best, k, nodes)
+        orders, costs, bound = _rank_by_branching(instance, best, k, nodes, steps)
     else:
         orders, costs = np.full((k, n), -1), np.full(k, np.inf)
         orders[0], costs[0], bound = best.order, -best.score, -best.bound
-    if costs[-1] > bound + instance.slack:
+    if costs[-1] > bound + instance.slack and k * n**3 * 50 <= steps:
         offer_nearby(instance.cost, instance.position_or_zero, orders, costs)
     return [
         instance.decoded(order, min(cost, bound)) for order, cost in zip(orders, costs, strict=True) if cost < np.inf
@@ -75,7 +82,9 @@ def _rank_by_table(instance: Instance, k: int) -> list[Decoded]:
     return ranked
 
 
-def _rank_by_branching(instance: Instance, best: Decoded, k: int, nodes: int) -> tuple[Integers, Floats, float]:
+def _rank_by_branching(
+    instance: Instance, best: Decoded, k: int, nodes: int, steps: int
+) -> tuple[Integers, Floats, float]:
     """Orders [k, n], their costs (infinite where there is none) and a lower bound on the cost of all other
     orders.
     """
@@ -84,14 +93,15 @@ def _rank_by_branching(instance: Instance, best: Decoded, k: int, nodes: int) ->
     costs = np.full(k, np.inf)
     tours[0] = successors_of(np.array(best.order, dtype=np.int64))
     costs[0] = -best.score
-    bound, _ = branch_and_bound(instance.cost, tours, costs, nodes, instance.slack)
+    work = np.array([steps], dtype=np.int64)
+    bound, _ = branch_and_bound(instance.cost, tours, costs, nodes, instance.slack, work)
     orders = np.full((k, n), -1)
     for rank in range(int(np.isfinite(costs).sum())):
         orders[rank] = order_of(tours[rank])
     return orders, costs, bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def offer_nearby(cost, position, orders, costs):
     """Improve a list of the k cheapest orders by the neighbours of those on it; O(k n³) per round."""
     n = orders.shape[1]

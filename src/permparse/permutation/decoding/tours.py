@@ -6,38 +6,49 @@ A path of n tokens is a tour of n + 1 nodes: node n, the depot, precedes the fir
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from permparse.permutation._kernels import kernel
 
 
-@njit(cache=True, nogil=True)
 def tour_costs(start: np.ndarray, jump: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Costs (negated scores) of the arcs of the tour; staying at a node is excluded. *Shape:* [n + 1, n +
     1].
     """
-    n = start.shape[0]
+    n = len(start)
     cost = np.empty((n + 1, n + 1))
-    for k in range(n):
-        for i in range(n):
-            cost[k, i] = -jump[k, i]
-        cost[k, n] = -end[k]
-        cost[n, k] = -start[k]
-        cost[k, k] = np.inf
-    cost[n, n] = np.inf
+    np.negative(jump, out=cost[:n, :n])
+    np.negative(end, out=cost[:n, n])
+    np.negative(start, out=cost[n, :n])
+    np.fill_diagonal(cost, np.inf)
     return cost
 
 
-@njit(cache=True, nogil=True)
 def rounding_slack(cost: np.ndarray) -> float:
     """Differences between tour costs below this are rounding errors."""
-    largest = 0.0
-    for i in range(cost.shape[0]):
-        for j in range(cost.shape[0]):
-            if abs(cost[i, j]) != np.inf:
-                largest = max(largest, abs(cost[i, j]))
-    return 1e-13 * cost.shape[0] * largest
+    finite = np.abs(cost[np.isfinite(cost)])
+    return 1e-13 * len(cost) * float(finite.max(initial=0.0))
 
 
-@njit(cache=True, nogil=True)
+def order_of(successor: np.ndarray) -> np.ndarray:
+    """The tokens in the order in which the tour visits them after the depot; as many as its cycle has. *Shape:* [n]."""
+    following, depot = successor.tolist(), len(successor) - 1
+    order, node = [], following[depot]
+    while node != depot:
+        order.append(node)
+        node = following[node]
+    return np.array(order, dtype=np.int64)
+
+
+def successors_of(order: np.ndarray) -> np.ndarray:
+    """The inverse of `order_of` for a single tour. *Shape:* [n + 1]."""
+    n = len(order)
+    successor = np.empty(n + 1, np.int64)
+    successor[n], successor[order[:-1]] = order[0], order[1:]
+    successor[order[-1]] = n
+    return successor
+
+
+@kernel
 def successor_cost(cost: np.ndarray, successor: np.ndarray) -> float:
     total = 0.0
     for i in range(cost.shape[0]):
@@ -45,35 +56,11 @@ def successor_cost(cost: np.ndarray, successor: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
-def order_of(successor: np.ndarray) -> np.ndarray:
-    """The tokens in the order in which the tour visits them after the depot. *Shape:* [n]."""
-    n = successor.shape[0] - 1
-    order = np.empty(n, np.int64)
-    node = successor[n]
-    for j in range(n):
-        order[j] = node
-        node = successor[node]
-    return order
-
-
-@njit(cache=True, nogil=True)
-def successors_of(order: np.ndarray) -> np.ndarray:
-    """The inverse of `order_of`. *Shape:* [n + 1]."""
-    n = order.shape[0]
-    successor = np.empty(n + 1, np.int64)
-    node = n
-    for j in range(n):
-        successor[node] = order[j]
-        node = order[j]
-    successor[node] = n
-    return successor
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def label_cycles(successor: np.ndarray, label: np.ndarray) -> int:
     """Number the cycles from 0, write each node's number into ``label``, return how many there are."""
-    label[:] = -1
+    for i in range(successor.shape[0]):
+        label[i] = -1
     cycles = 0
     for i in range(successor.shape[0]):
         if label[i] < 0:
@@ -85,33 +72,60 @@ def label_cycles(successor: np.ndarray, label: np.ndarray) -> int:
     return cycles
 
 
-@njit(cache=True, nogil=True)
-def patch_cycles(cost: np.ndarray, successor: np.ndarray, label: np.ndarray, cycles: int) -> bool:
-    """Merge the cycles into one tour, in place, always by the cheapest exchange of two successors.
+@kernel
+def best_exchange(cost, successor, label, of):
+    """The two nodes of different cycles whose successors are exchanged at the lowest cost, one of them on the cycle
+    ``of`` (on any if that is negative); -1 if only excluded arcs would do."""
+    m = successor.shape[0]
+    best, first, second = np.inf, -1, -1
+    for i in range(m):
+        if of >= 0 and label[i] != of:
+            continue
+        for j in range(i + 1 if of < 0 else 0, m):
+            if label[i] != label[j]:
+                rise = (cost[i, successor[j]] - cost[i, successor[i]]) + (cost[j, successor[i]] - cost[j, successor[j]])
+                if rise < best:
+                    best, first, second = rise, i, j
+    return first, second
 
-    O(n²) per merge. Returns False if only excluded arcs could merge them.
+
+@kernel
+def patch_cycles(cost, successor, label, cycles, work):
+    """Merge the cycles into one tour, in place, always by the cheapest exchange of two successors: O(n²) per merge.
+
+    If ``work`` [1] does not allow that, by the cheapest exchange for each cycle in turn, and in the end by any. Returns
+    False if only excluded arcs could merge them.
     """
     m = successor.shape[0]
+    thorough = cycles * m * m // 2 <= work[0] // 4
+    turn = 0
     while cycles > 1:
-        best = np.inf
-        first = -1
-        second = -1
+        of = -1
+        if not thorough:
+            while of < 0:  # the next number that a cycle still has
+                for i in range(m):
+                    if label[i] == turn:
+                        of = turn
+                turn += 1
+        size = 0
         for i in range(m):
-            for j in range(i + 1, m):
-                if label[i] != label[j]:
-                    rise = (cost[i, successor[j]] - cost[i, successor[i]]) + (
-                        cost[j, successor[i]] - cost[j, successor[j]]
-                    )
-                    if rise < best:
-                        best = rise
-                        first = i
-                        second = j
+            if label[i] == of:
+                size += 1
+        work[0] -= m * size if of >= 0 else m * m // 2
+        if work[0] > 0 or of < 0:
+            first, second = best_exchange(cost, successor, label, of)
+        else:
+            first = second = 0
+            while label[first] != of:
+                first += 1
+            while label[second] == of:
+                second += 1
         if first < 0:
             return False
         successor[first], successor[second] = successor[second], successor[first]
-        gone = label[second]
+        gone, kept = label[first], label[second]
         for i in range(m):
             if label[i] == gone:
-                label[i] = label[first]
+                label[i] = kept
         cycles -= 1
     return True

@@ -1,0 +1,41 @@
+"""A search within a limit of steps: an order all the same, a bound that holds, and the usual answer if it suffices."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from permparse.permutation import JumpProblem
+from permparse.permutation.decoding import decode, k_best
+from permutation.oracles_decoding import ranked_orders
+
+
+def problem(n: int, kind: str) -> JumpProblem:
+    generator = torch.Generator().manual_seed(n)
+    jump = torch.randn(1, n, n, generator=generator, dtype=torch.float64)
+    if kind == "tied":
+        jump = torch.zeros_like(jump)
+    elif kind == "pairs":  # many cycles of two, as when one word is repeated
+        jump = jump + 10 * (torch.arange(n)[:, None] ^ 1 == torch.arange(n))
+    ends = torch.randn(2, 1, n, generator=generator, dtype=torch.float64)
+    return JumpProblem(ends[0], jump, ends[1])
+
+
+@pytest.mark.parametrize("kind", ["random", "tied", "pairs"])
+@pytest.mark.parametrize("steps", [1, 30, 300, 3_000, 30_000])
+def test_any_limit_gives_an_order_and_a_bound(kind, steps):
+    given = problem(7, kind)
+    found = decode(given, steps=steps)[0]
+    assert sorted(found.order) == list(range(7))
+    assert found.score == pytest.approx(float(given.score([found.order])))
+    best = ranked_orders(given, 0)[0][0]
+    assert found.bound >= best - 1e-9
+    assert found.score <= best + 1e-9
+    assert not found.proven_optimal or found.score == pytest.approx(best)
+
+
+@pytest.mark.parametrize("kind", ["random", "tied", "pairs"])
+def test_a_limit_that_suffices_changes_nothing(kind):
+    given = problem(30, kind)
+    assert decode(given, steps=10**9) == decode(given)
+    assert k_best(given, 3, steps=10**9) == k_best(given, 3)
