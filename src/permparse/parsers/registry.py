@@ -9,7 +9,11 @@ from permparse.base.plugins import find_class
 if TYPE_CHECKING:
     from permparse.parsers.base import Parser
 
-PARSERS = {"multiset-permutation": "permparse.parsers.multiset_permutation.parser:MultisetPermutationParser"}
+PARSERS = {
+    "multiset-permutation": "permparse.parsers.multiset_permutation.parser:MultisetPermutationParser",
+    "lstm": "permparse.parsers.seq2seq.parser:LSTMParser",
+    "transformer": "permparse.parsers.seq2seq.parser:TransformerParser",
+}
 DEFAULT_PARSER = "multiset-permutation"
 
 

@@ -20,6 +20,7 @@ from permparse.nn.batches import SentenceBatch
 ENCODERS = {
     "geometric": "permparse.nn.encoders.geometric:GeometricEncoder",
     "bilstm": "permparse.nn.encoders.bilstm:BiLSTMEncoder",
+    "relative": "permparse.nn.encoders.relative:RelativeEncoder",
 }
 DEFAULT_KIND = "geometric"
 
@@ -28,7 +29,8 @@ class EncoderSettings(Section):
     """What all encoders have in common."""
 
     kind: str = DEFAULT_KIND
-    """geometric (attention to the closest match), bilstm, or the path of a class of your own, module:Class."""
+    """geometric (attention to the closest match), bilstm, relative (a Transformer with relative positions), or the path
+    of a class of your own, module:Class."""
     lr: float | None = Field(default=None, gt=0)
     """Highest learning rate of the encoder's weights; that of all others if not set."""
 
