@@ -49,7 +49,7 @@ class RelativeAttention(nn.Module):
         queries, keys = query.shape[2], key.shape[2]
         lowest = first - keys + 1
         distances = torch.arange(lowest, first + queries, device=states.device)
-        relative = split_heads(self.position(sinusoids(distances, states.shape[-1]))[None], self.heads)
+        relative = split_heads(self.position(sinusoids(distances, states.shape[-1]).to(states))[None], self.heads)
         by_distance = (query + self.position_bias) @ relative.transpose(-1, -2)  # [B, h, q, k + q - 1]
         index = torch.arange(first, first + queries, device=states.device)[:, None] - lowest
         index = index - torch.arange(keys, device=states.device)  # [q, k]

@@ -25,7 +25,7 @@ class TransformerDecoderSettings(Section):
     """Size of a token's state."""
     heads: int = Field(default=4, ge=1)
     """Attention heads."""
-    ff_size: int = Field(default=512, ge=1)
+    ff_size: int = Field(default=256, ge=1)
     """Hidden size of the feed-forward layers."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on embeddings and in all layers."""

@@ -16,7 +16,7 @@ class RelativeEncoderSettings(WordEncoderSettings):
 
     heads: int = Field(default=4, ge=1)
     """Attention heads."""
-    ff_size: int = Field(default=512, ge=1)
+    ff_size: int = Field(default=256, ge=1)
     """Hidden size of the feed-forward layers."""
 
 
