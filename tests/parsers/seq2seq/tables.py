@@ -49,7 +49,9 @@ class Table(Seq2Seq):
     def score(self, sentence: int, ids: tuple[int, ...]) -> float:
         """log P of an output, by the table."""
         history = [START, START, *ids, END]
-        return sum(float(self.table[sentence, a, b, c]) for a, b, c in zip(history, history[1:], history[2:], strict=False))
+        return sum(
+            float(self.table[sentence, a, b, c]) for a, b, c in zip(history, history[1:], history[2:], strict=False)
+        )
 
 
 def numbered(count: int) -> SourceBatch:

@@ -172,7 +172,7 @@ class LSTMParser(EncoderDecoderParser):
     """A bidirectional LSTM reads, an LSTM with attention writes."""
 
     recipe_class = LSTMRecipe
-    steps = 4000
+    steps = 3000
     open_settings: ClassVar[Table] = {"lr": 2e-3}
 
 
@@ -180,7 +180,7 @@ class TransformerParser(EncoderDecoderParser):
     """A Transformer with relative positions, in the style of Csordás et al. (2021)."""
 
     recipe_class = TransformerRecipe
-    steps = 4000
+    steps = 3000
     open_settings: ClassVar[Table] = {"lr": 5e-4}
 
 
