@@ -38,7 +38,7 @@ def _mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("train", "evaluate", "parse", "data", "tasks", "reproduce", "bench", "demo"):
+    for command in ("train", "evaluate", "parse", "compare", "data", "tasks", "reproduce", "bench", "demo"):
         assert run([command, "--help"]) == 0
         assert f"permparse {command}" in capsys.readouterr().out
     assert run(["--version"]) == 0

@@ -30,7 +30,7 @@ MAY_USE = {
 """What a part of the package may import besides itself, with no exception."""
 
 LAYER_ALONE = {"torch", "numpy", "scipy", "numba", "jaxtyping"}
-OPTIONAL = {"spacy", "matplotlib", "ortools", "tensorboard"}
+OPTIONAL = {"spacy", "matplotlib", "ortools", "tensorboard", "transformers"}
 
 
 @cache

@@ -13,6 +13,8 @@ PARSERS = {
     "multiset-permutation": "permparse.parsers.multiset_permutation.parser:MultisetPermutationParser",
     "lstm": "permparse.parsers.seq2seq.parser:LSTMParser",
     "transformer": "permparse.parsers.seq2seq.parser:TransformerParser",
+    "permuter": "permparse.parsers.seq2seq.permuter:PermuterParser",
+    "seq2seq-pretrained": "permparse.parsers.seq2seq.pretrained:PretrainedParser",
 }
 DEFAULT_PARSER = "multiset-permutation"
 

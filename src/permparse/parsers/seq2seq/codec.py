@@ -74,22 +74,26 @@ class Seq2SeqCodec:
     def encode(self, source: Sequence[str]) -> Source:
         """Words to ids, and to the output ids that copying gives."""
         sentence = self.words.encode(source)
-        extras: dict[str, int] = {}
-        copies = []
-        for token in sentence.lexical:
-            if token is None:
-                copies.append(-1)
-            elif token in self.tokens and token not in OUTPUT_SPECIALS:
-                copies.append(self.tokens.id(token))
-            else:
-                copies.append(extras.setdefault(token, len(self.tokens) + len(extras)))
-        limit = self.lengths.limit(len(sentence))
-        return Source(sentence, np.array(copies, dtype=np.int64), tuple(extras), limit)
+        copies, extras = self.copies(sentence.lexical)
+        return Source(sentence, copies, extras, self.lengths.limit(len(sentence)))
 
-    def target(self, example: Example, source: Source) -> np.ndarray:
-        """The ids of the gold tokens, and the end; what can neither be generated nor copied is unknown."""
+    def copies(self, tokens: Sequence[str | None]) -> tuple[np.ndarray, tuple[str, ...]]:
+        """The output ids of tokens that a source offers, -1 for none, and those outside the vocabulary."""
+        extras: dict[str, int] = {}
+        ids = []
+        for token in tokens:
+            if token is None:
+                ids.append(-1)
+            elif token in self.tokens and token not in OUTPUT_SPECIALS:
+                ids.append(self.tokens.id(token))
+            else:
+                ids.append(extras.setdefault(token, len(self.tokens) + len(extras)))
+        return np.array(ids, dtype=np.int64), tuple(extras)
+
+    def target(self, tokens: Sequence[str], source: Source) -> np.ndarray:
+        """The ids of gold tokens, and the end; what can neither be generated nor copied is unknown."""
         extras = {token: len(self.tokens) + k for k, token in enumerate(source.extras)}
-        ids = [self._id(token, extras) for token in self.words.target(example)]
+        ids = [self._id(token, extras) for token in tokens]
         return np.array([*ids, END_ID], dtype=np.int64)
 
     def _id(self, token: str, extras: Mapping[str, int]) -> int:

@@ -1,21 +1,24 @@
-"""Parsers with an encoder and a decoder: an LSTM with attention, and a Transformer with relative positions."""
+"""Sequence-to-sequence parsers: what all share, the LSTM with attention, the Transformer with relative positions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
+import numpy as np
 import torch
 from torch import nn
 
 from permparse.base.errors import UserError
 from permparse.base.settings import Table
 from permparse.base.storage import load_weights, pack, unpack
-from permparse.nn.decoders import EncoderDecoder
+from permparse.nn import InputSizes
+from permparse.nn.decoders import EncoderDecoder, Seq2Seq
 from permparse.parsers.base import Parser, Splits, device_of
 from permparse.parsers.multiset_permutation import confidence
+from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
 from permparse.parsers.multiset_permutation.networks import count_words, give_vectors
 from permparse.parsers.parse import Alternative, Parse
@@ -39,33 +42,34 @@ from permparse.text import UNKNOWN, Example
 CODEC_FILE, CALIBRATION_FILE, NETWORK_FILE = "codec.json", "calibration.json", "network.safetensors"
 
 
-class EncoderDecoderParser(Parser):
-    """Reads a sentence, writes an output from left to right; `lstm` and `transformer` differ in their recipes."""
+class PairCodec(Protocol):
+    """Between sentences, gold tokens and ids; ``words`` is the codec of our own parser."""
 
-    recipe: EncoderDecoderRecipe
+    @property
+    def words(self) -> Codec: ...
+    def encode(self, source: Sequence[str]) -> Source: ...
+    def target(self, tokens: Sequence[str], source: Source) -> np.ndarray: ...
+    def output_tokens(self, ids: Sequence[int], source: Source) -> list[str]: ...
+    def to_json(self) -> str: ...
+
+
+class Seq2SeqParser(Parser):
+    """Reads a sentence, writes an output from left to right: all that does not depend on the network."""
+
+    recipe: Seq2SeqRecipe
+    codec: PairCodec
+    network: Seq2Seq
     steps: ClassVar[int]
     """Steps of training that suit data of any size, where a recipe leaves it open."""
     open_settings: ClassVar[Table]
     """Settings of training that go with them."""
 
     def __init__(
-        self,
-        recipe: EncoderDecoderRecipe,
-        codec: Seq2SeqCodec,
-        network: EncoderDecoder,
-        calibration: Calibration | None = None,
+        self, recipe: Seq2SeqRecipe, codec: PairCodec, network: Seq2Seq, calibration: Calibration | None = None
     ) -> None:
         super().__init__(recipe, codec.words.task)
         self.codec, self.network = codec, network.eval()
         self.calibration = calibration or Calibration()
-
-    @classmethod
-    def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
-        assert isinstance(recipe, EncoderDecoderRecipe)
-        codec = Seq2SeqCodec.build(task, examples, recipe.data)
-        network = build_network(recipe, codec)
-        count_words(network.encoder, codec.words, examples)
-        return cls(recipe, codec, network)
 
     @classmethod
     def proposals(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Sequence[Round]:
@@ -76,21 +80,18 @@ class EncoderDecoderParser(Parser):
     def networks(self) -> dict[str, nn.Module]:
         return {TRANSLATE: self.network}
 
-    def facts(self) -> list[str]:
-        known = [f"{len(self.codec.words.words):,} words", f"{len(self.codec.tokens):,} output tokens"]
-        return [*known, *super().facts()]
-
-    def initialise(self, new_stages: Collection[str]) -> list[str]:
-        found = give_vectors(self.network.encoder, self.codec.words) if new_stages else None
-        return [] if found is None else [f"vectors of {found.found:,} of {found.words:,} words"]
-
     def stages(self, splits: Splits) -> Iterator[Stage]:
         data, validation = self._pairs(splits.train), self._pairs(splits.validation)
         yield TranslateStage(TRANSLATE, self.network, data, validation, self.recipe.training, self.recipe.seed)
 
+    def sources(self, sentences: Sequence[Sequence[str]]) -> list[Source]:
+        """What the network is given of these sentences."""
+        return [self.codec.encode(words) for words in sentences]
+
     def _pairs(self, examples: Sequence[Example]) -> Pairs:
-        sources = [self.codec.encode(example.source) for example in examples]
-        return Pairs(sources, [self.codec.target(e, s) for e, s in zip(examples, sources, strict=True)])
+        sources = self.sources([example.source for example in examples])
+        targets = [self.codec.target(self.gold_tokens(e), s) for e, s in zip(examples, sources, strict=True)]
+        return Pairs(sources, targets)
 
     def parse_words(
         self,
@@ -99,7 +100,7 @@ class EncoderDecoderParser(Parser):
         n_best: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> list[Parse]:
-        encoded = [self.codec.encode(words) for words in sources]
+        encoded = self.sources(sources)
         found = search(self.network, encoded, self.recipe.beam, n_best, progress)
         texts = sentences or [" ".join(words) for words in sources]
         everything = zip(texts, encoded, found, strict=True)
@@ -159,11 +160,35 @@ class EncoderDecoderParser(Parser):
             NETWORK_FILE: pack(self.network.state_dict()),
         }
 
+
+class EncoderDecoderParser(Seq2SeqParser):
+    """An encoder and a decoder of ours; `lstm` and `transformer` differ in their recipes."""
+
+    recipe: EncoderDecoderRecipe
+    codec: Seq2SeqCodec
+    network: EncoderDecoder
+
+    @classmethod
+    def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
+        assert isinstance(recipe, EncoderDecoderRecipe)
+        codec = Seq2SeqCodec.build(task, examples, recipe.data)
+        network = build_network(recipe, codec, codec.words.sizes, codec.copying)
+        count_words(network.encoder, codec.words, examples)
+        return cls(recipe, codec, network)
+
+    def facts(self) -> list[str]:
+        known = [f"{len(self.codec.words.words):,} words", f"{len(self.codec.tokens):,} output tokens"]
+        return [*known, *super().facts()]
+
+    def initialise(self, new_stages: Collection[str]) -> list[str]:
+        found = give_vectors(self.network.encoder, self.codec.words) if new_stages else None
+        return [] if found is None else [f"vectors of {found.found:,} of {found.words:,} words"]
+
     @classmethod
     def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
         assert isinstance(recipe, EncoderDecoderRecipe)
         codec = Seq2SeqCodec.from_json(files[CODEC_FILE].decode(), task)
-        network = build_network(recipe, codec)
+        network = build_network(recipe, codec, codec.words.sizes, codec.copying)
         load_weights(network, unpack(files[NETWORK_FILE]), where)
         return cls(recipe, codec, network, Calibration(**json.loads(files[CALIBRATION_FILE])))
 
@@ -184,12 +209,14 @@ class TransformerParser(EncoderDecoderParser):
     open_settings: ClassVar[Table] = {"lr": 5e-4}
 
 
-def build_network(recipe: EncoderDecoderRecipe, codec: Seq2SeqCodec) -> EncoderDecoder:
+def build_network(
+    recipe: EncoderDecoderRecipe, codec: Seq2SeqCodec, sizes: InputSizes, copying: bool
+) -> EncoderDecoder:
     """An untrained network of the right size, on the recipe's device; its weights follow from the seed."""
     device = device_of(recipe)
     torch.manual_seed(recipe.seed)
     try:
-        network = EncoderDecoder(recipe.encoder, recipe.decoder, codec.words.sizes, len(codec.tokens), codec.copying)
+        network = EncoderDecoder(recipe.encoder, recipe.decoder, sizes, len(codec.tokens), copying)
     except ValueError as error:
         raise UserError(f"the network of this recipe cannot be built: {error}") from error
     return network.to(device)

@@ -14,15 +14,16 @@ from permparse.text import Example
 EVALUATIONS = 10
 """How often a network is evaluated while it trains."""
 MOST_EPOCHS, FEWEST_EPOCHS = 100, 4
+BATCH = 32
 
 
 def rounds(recipe: Seq2SeqRecipe, task: Task, examples: Sequence[Example], steps: int, training: Table) -> list[Round]:
     """One round with one alternative: about so many steps, with these settings; raw outputs as they are cut."""
     given = recipe.model_dump(exclude_unset=True)
-    batch = recipe.training.batch if "batch" in given.get("training", {}) else 32
+    batch = given.get("training", {}).get("batch", training.get("batch", BATCH))
     epochs = min(MOST_EPOCHS, max(FEWEST_EPOCHS, math.ceil(steps * batch / max(1, len(examples)))))
     proposal: Table = {
-        "training": {"epochs": epochs, "batch": batch, "evaluate_every": max(1, epochs // EVALUATIONS), **training},
+        "training": {**training, "epochs": epochs, "batch": batch, "evaluate_every": max(1, epochs // EVALUATIONS)},
         "data": {"notation": "raw"} if task.raw_outputs else {},
     }
 
