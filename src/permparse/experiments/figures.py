@@ -34,7 +34,7 @@ def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
     from matplotlib import pyplot
 
     figure, plot = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
-    colours = iter(COLOURS)
+    colours = cycle(COLOURS)
     for line, points in lines:
         if not points:
             continue
