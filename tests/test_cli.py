@@ -38,7 +38,8 @@ def _mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("train", "evaluate", "parse", "data", "tasks", "reproduce", "bench", "demo", "warmup"):
+    commands = ("train", "evaluate", "parse", "compare", "data", "tasks", "reproduce", "bench", "demo", "warmup")
+    for command in commands:
         assert run([command, "--help"]) == 0
         assert f"permparse {command}" in capsys.readouterr().out
     assert run(["--version"]) == 0

@@ -1,5 +1,4 @@
-"""The command line: `permparse train | evaluate | parse | data | notation | tasks | reproduce | bench | demo |
-warmup`.
+"""The command line: `permparse train | evaluate | parse | compare | data | notation | tasks | reproduce | …`.
 
 Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
 """
@@ -17,7 +16,7 @@ import typer
 from permparse import __version__
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.cli import bench, data, demo, evaluate, notation, parse, reproduce, train, warmup
+from permparse.cli import bench, compare, data, demo, evaluate, notation, parse, reproduce, train, warmup
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
@@ -67,6 +66,7 @@ def _root(
 app.command("train")(train.command)
 app.command("evaluate")(evaluate.command)
 app.command("parse")(parse.command)
+app.command("compare")(compare.command)
 app.command("data")(data.command)
 app.command("notation")(notation.command)
 app.command("tasks")(data.tasks_command)

@@ -1,5 +1,5 @@
-"""`permparse demo`: train on the embedded fragment of English, look at deeper sentences than it was trained
-on, parse one."""
+"""`permparse demo`: train on the embedded fragment of English, beside an LSTM, look at deeper sentences than both were
+trained on, parse one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from permparse.base.errors import UserError
 from permparse.cli.show import show_evaluation, show_parse
 
 if TYPE_CHECKING:
-    from permparse.evaluation.scores import GroupScore
+    from collections.abc import Collection
+
+    from permparse.evaluation.scores import Evaluation, GroupScore
+
+LSTM = "an LSTM with attention"
 
 
 def command(
@@ -25,11 +29,11 @@ def command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe.")
     ] = None,
 ) -> None:
-    """See the whole thing work, without any download, in about two minutes.
+    """See the whole thing work, without any download, in about three minutes.
 
-    Trains a parser on a small English fragment, measures it on sentences that are deeper than any it was
-    trained on, saves a plot of accuracy against depth, and draws how it parses one sentence. Run twice, it
-    trains only once.
+    Trains a parser on a small English fragment, and a small LSTM with attention beside it, measures both on sentences
+    that are deeper than any they were trained on, saves a plot of accuracy against depth, and draws how ours parses
+    one sentence. Run twice, it trains only once.
     """
     from permparse.evaluation.scores import evaluate
     from permparse.parsers.base import RECIPE_FILE
@@ -50,16 +54,22 @@ def command(
     out.print("\n[bold]2  Training[/] on shallow sentences")
     try:
         parser = train(load_recipe("fragment", set_ or []), output, resume=resume)
+        out.print(f"   and {LSTM}, for half a minute")
+        resume = (output / "lstm" / RECIPE_FILE).is_file()
+        lstm = train(load_recipe("lstm-fragment"), output / "lstm", resume=resume)
     except KeyboardInterrupt:
         note("stopped; permparse demo continues from here")
         raise typer.Exit(130) from None
     out.print("\n[bold]3  Sentences deeper than any seen in training[/]")
-    shallow, _ = evaluate(parser, task.load("test"), "test")
-    evaluation, outcomes = evaluate(parser, task.load("gen"), "gen")
+    shallow, deep = task.load("test"), task.load("gen")
+    evaluation, outcomes = evaluate(parser, deep, "gen")
     show_evaluation(evaluation)
-    trained = shallow.groups["depth"]
-    deeper = {d: score for d, score in evaluation.groups["depth"].items() if d not in trained}
-    _plot(trained | deeper, evaluation.main_metric, max(map(int, trained)), output / "depth.png")
+    seen = evaluate(parser, shallow, "test")[0].groups["depth"]
+    by_depth = {
+        "ours": seen | _deeper(evaluation, seen),
+        LSTM: evaluate(lstm, shallow, "test")[0].groups["depth"] | _deeper(evaluate(lstm, deep, "gen")[0], seen),
+    }
+    _plot(by_depth, evaluation.main_metric, max(map(int, seen)), output / "depth.png")
     drawn = [o.parse for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 14]
     out.print("\n[bold]4  One sentence[/]: the multiset of every word, and the jumps that put the tokens in order")
     show_parse(max(drawn or [o.parse for o in outcomes], key=lambda parse: len(parse.tokens)))
@@ -67,8 +77,13 @@ def command(
     out.print(f"\nParse your own: [bold]{escape(hint)}[/]")
 
 
-def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) -> None:
-    """Accuracy against depth as a picture, where matplotlib is installed."""
+def _deeper(evaluation: Evaluation, seen: Collection[str]) -> dict[str, GroupScore]:
+    """The scores of the depths that training does not have."""
+    return {depth: score for depth, score in evaluation.groups["depth"].items() if depth not in seen}
+
+
+def _plot(by_depth: dict[str, dict[str, GroupScore]], metric: str, trained: int, path: Path) -> None:
+    """Accuracy of every parser against depth as a picture, where matplotlib is installed."""
     try:
         import matplotlib
     except ImportError:
@@ -77,15 +92,17 @@ def _plot(depths: dict[str, GroupScore], metric: str, trained: int, path: Path) 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    x = [int(d) for d in depths]
     figure, axes = pyplot.subplots(figsize=(6, 3.4), layout="constrained")
-    axes.plot(x, [100 * s.metrics[metric] for s in depths.values()], "o-", color="#0b6e99", label="output right")
-    axes.plot(x, [100 * s.freq for s in depths.values()], "s--", color="#b8860b", label="multiset right")
-    axes.axvspan(min(x) - 0.5, trained + 0.5, color="#e4e4e4", zorder=0)
-    axes.text((min(x) + trained) / 2, 50, "depths seen\nin training", ha="center", va="center", color="#666666")
-    axes.set(xlabel="depth of the sentence", ylabel="% of sentences", ylim=(0, 105))
-    axes.set(xlim=(min(x) - 0.5, max(x) + 0.5), xticks=x, title="Sentences deeper than trained on")
-    axes.legend(loc="lower right", frameon=False)
+    for (name, scores), style in zip(by_depth.items(), ("o-", "s--"), strict=False):
+        colour = "#0b6e99" if style == "o-" else "#b8860b"
+        accuracy = [100 * score.metrics[metric] for score in scores.values()]
+        axes.plot([int(depth) for depth in scores], accuracy, style, color=colour, label=name)
+    x = sorted({int(depth) for scores in by_depth.values() for depth in scores})
+    axes.axvspan(x[0] - 0.5, trained + 0.5, color="#e4e4e4", zorder=0)
+    axes.text((x[0] + trained) / 2, 50, "depths seen\nin training", ha="center", va="center", color="#666666")
+    axes.set(xlabel="depth of the sentence", ylabel="% of outputs right", ylim=(0, 105))
+    axes.set(xlim=(x[0] - 0.5, x[-1] + 0.5), xticks=x, title="Sentences deeper than trained on")
+    axes.legend(loc="center right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

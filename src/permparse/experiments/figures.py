@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 
 from permparse.base.console import note
 from permparse.base.storage import write_atomically
+from permparse.evaluation.comparison import Comparison
 from permparse.experiments.plan import Known
 from permparse.experiments.published import Number
 from permparse.experiments.study import Axes, Cell, Line, Study
@@ -33,7 +34,7 @@ def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
     from matplotlib import pyplot
 
     figure, plot = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
-    colours = iter(COLOURS)
+    colours = cycle(COLOURS)
     for line, points in lines:
         if not points:
             continue
@@ -46,6 +47,34 @@ def draw(study: Study, axes: Axes, known: Known, path: Path) -> bool:
             plot.plot(x, mean, "s--", color="#888888", markersize=9, fillstyle="none", label=line.label)
     plot.set(xlabel=axes.x, ylabel=axes.y, ylim=(0, 105), title=study.title)
     plot.set_xticks(range(len(study.columns)), study.columns)
+    plot.legend(loc="best", frameon=False)
+    plot.spines[["top", "right"]].set_visible(False)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, metadata={"Software": None})
+    pyplot.close(figure)
+    write_atomically(path, picture.getvalue())
+    return True
+
+
+def draw_comparison(comparison: Comparison, path: Path) -> bool:
+    """Accuracy of several parsers against the length of the output, where matplotlib is installed."""
+    try:
+        import matplotlib
+    except ImportError:
+        note("[dim]{path} not drawn: {remedy}[/]", path=path, remedy="pip install 'permparse[plot]'")
+        return False
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, plot = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
+    for result, colour in zip(comparison.results, cycle(COLOURS)):
+        x = [float(mean) for mean in result.by_length]
+        plot.plot(x, [100 * s.right for s in result.by_length.values()], "o-", color=colour, label=result.parser)
+    # Before the area is shaded, which would widen it.
+    left, right = plot.get_xlim()
+    plot.axvspan(left, min(comparison.longest + 0.5, right), color="#e4e4e4", zorder=0)
+    plot.set(xlabel="words and signs of the output (grey: lengths seen in training)", ylabel="% right")
+    plot.set(xlim=(left, right), ylim=(0, 105), title=f"{comparison.data}, {comparison.split}")
     plot.legend(loc="best", frameon=False)
     plot.spines[["top", "right"]].set_visible(False)
     picture = io.BytesIO()

@@ -32,14 +32,16 @@ def length_mask(lengths: Int[Tensor, " B"], size: int) -> Bool[Tensor, "B size"]
     return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
-Batch = TypeVar("Batch", bound="_Movable")
+Batch = TypeVar("Batch", bound="Movable")
 
 
-class _Movable:
+class Movable:
+    """A dataclass of tensors, and of such dataclasses."""
+
     def to(self: Batch, device: torch.device | str) -> Batch:
         """The same batch on another device."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return type(self)(**{k: v.to(device) if isinstance(v, (Tensor, _Movable)) else v for k, v in values.items()})
+        return type(self)(**{k: v.to(device) if isinstance(v, (Tensor, Movable)) else v for k, v in values.items()})
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class SentenceBatch(_Movable):
+class SentenceBatch(Movable):
     """All that an encoder may want to know of some sentences, on one device.
 
     ``words`` are the words as text, from which an encoder may cut pieces of its own; ``ids`` has PAD beyond the length.
@@ -83,7 +85,7 @@ def sentence_batch(sentences: Sequence[Sentence]) -> SentenceBatch:
     """Pad sentences."""
     words = tuple(sentence.words for sentence in sentences)
     lengths = _integers([len(sentence) for sentence in sentences])
-    ids = _pad([sentence.ids for sentence in sentences], PAD)
+    ids = padded([sentence.ids for sentence in sentences], PAD)
     given = [sentence.features for sentence in sentences if sentence.features is not None]
     if not given:
         return SentenceBatch(words, ids, lengths)
@@ -127,7 +129,7 @@ class TaggerExample:
 
 
 @dataclass(frozen=True)
-class TaggerBatch(_Movable):
+class TaggerBatch(Movable):
     """A batch for tagging. ``cells``: example, position, symbol, count of copies that one cell produces; ``shared``:
     example, count of those that several can; ``positions`` and ``symbols``: their cells, -1 beyond the last;
     ``hints``: example, position, symbol, count."""
@@ -153,7 +155,7 @@ def tagger_batch(examples: Sequence[TaggerExample]) -> TaggerBatch:
 
 
 @dataclass(frozen=True)
-class ScorerBatch(_Movable):
+class ScorerBatch(Movable):
     """A batch for ordering: sentences and their multisets in canonical order, 0 beyond the length."""
 
     sentences: SentenceBatch
@@ -172,9 +174,9 @@ def scorer_batch(sentences: Sequence[Sentence], multisets: Sequence[CanonicalMul
     """Pad sentences and their multisets."""
     return ScorerBatch(
         sentences=sentence_batch(sentences),
-        symbols=_pad([multiset.symbols for multiset in multisets], 0),
-        source_index=_pad([multiset.source_index for multiset in multisets], 0),
-        copy_index=_pad([multiset.copy_index for multiset in multisets], 0),
+        symbols=padded([multiset.symbols for multiset in multisets], 0),
+        source_index=padded([multiset.source_index for multiset in multisets], 0),
+        copy_index=padded([multiset.copy_index for multiset in multisets], 0),
         lengths=_integers([len(multiset) for multiset in multisets]),
     )
 
@@ -201,8 +203,9 @@ def _with_example(tables: Sequence[np.ndarray], columns: int) -> Tensor:
     return torch.from_numpy(np.concatenate([example[:, None], np.concatenate(tables)], axis=1))
 
 
-def _pad(rows: Sequence[np.ndarray], value: int) -> Tensor:
-    padded = np.full((len(rows), max(map(len, rows), default=0)), value, dtype=np.int64)
-    for target, row in zip(padded, rows, strict=True):
+def padded(rows: Sequence[np.ndarray], value: int) -> Int[Tensor, "B n"]:
+    """Arrays of ids as one table, filled up with ``value``."""
+    table = np.full((len(rows), max(map(len, rows), default=0)), value, dtype=np.int64)
+    for target, row in zip(table, rows, strict=True):
         target[: len(row)] = row
-    return torch.from_numpy(padded)
+    return torch.from_numpy(table)

@@ -177,9 +177,13 @@ def _recipe_text(name: str, folder: Path) -> tuple[str, str]:
 
 
 def _changed(below: Table, above: Table) -> Table:
-    """The settings of ``below`` with those of ``above`` in their place. Where the kind of an encoder changes, the new
-    kind takes over the settings that it knows; another task takes over no options."""
+    """The settings of ``below`` with those of ``above`` in their place. Where the parser or the kind of an encoder
+    changes, the new one takes over the settings that it knows; another task takes over no options."""
     result = dict(below)
+    parser = str(above.get("parser", below.get("parser", DEFAULT_PARSER)))
+    if parser != below.get("parser", DEFAULT_PARSER):
+        known_fields = parser_class(parser).recipe_class.model_fields
+        result = {key: value for key, value in result.items() if key in known_fields}
     if above.get("task", below.get("task")) != below.get("task"):
         result["data"] = {key: value for key, value in below.get("data", {}).items() if key != "options"}
     for network, change in above.items():

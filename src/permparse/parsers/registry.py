@@ -9,7 +9,13 @@ from permparse.base.plugins import find_class
 if TYPE_CHECKING:
     from permparse.parsers.base import Parser
 
-PARSERS = {"multiset-permutation": "permparse.parsers.multiset_permutation.parser:MultisetPermutationParser"}
+PARSERS = {
+    "multiset-permutation": "permparse.parsers.multiset_permutation.parser:MultisetPermutationParser",
+    "lstm": "permparse.parsers.seq2seq.parser:LSTMParser",
+    "transformer": "permparse.parsers.seq2seq.parser:TransformerParser",
+    "permuter": "permparse.parsers.seq2seq.permuter:PermuterParser",
+    "seq2seq-pretrained": "permparse.parsers.seq2seq.pretrained:PretrainedParser",
+}
 DEFAULT_PARSER = "multiset-permutation"
 
 

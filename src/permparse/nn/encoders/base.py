@@ -21,6 +21,7 @@ ENCODERS = {
     "geometric": "permparse.nn.encoders.geometric:GeometricEncoder",
     "bilstm": "permparse.nn.encoders.bilstm:BiLSTMEncoder",
     "pretrained": "permparse.nn.encoders.pretrained:PretrainedEncoder",
+    "relative": "permparse.nn.encoders.relative:RelativeEncoder",
 }
 DEFAULT_KIND = "geometric"
 
@@ -29,8 +30,8 @@ class EncoderSettings(Section):
     """What all encoders have in common."""
 
     kind: str = DEFAULT_KIND
-    """geometric (attention to the closest match), bilstm, pretrained (of Hugging Face), or the path of a class of your
-    own, module:Class."""
+    """geometric (attention to the closest match), bilstm, relative (a Transformer with relative positions), pretrained
+    (of Hugging Face), or the path of a class of your own, module:Class."""
     lr: float | None = Field(default=None, gt=0)
     """Highest learning rate of the encoder's weights; that of all others if not set."""
 
