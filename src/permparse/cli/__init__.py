@@ -15,7 +15,7 @@ import typer
 from permparse import __version__
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.cli import bench, data, demo, evaluate, notation, parse, reproduce, train
+from permparse.cli import bench, data, demo, evaluate, notation, package, parse, reproduce, serve, train
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
@@ -55,6 +55,8 @@ def _root(
       permparse evaluate runs/doubling           accuracy by length
 
       permparse parse runs/doubling "a b c d e"  parse a sentence
+
+      permparse serve                            watch a parser think, in the browser
     """
 
 
@@ -67,6 +69,8 @@ app.command("tasks")(data.tasks_command)
 app.command("reproduce")(reproduce.command)
 app.command("bench")(bench.command)
 app.command("demo")(demo.command)
+app.command("serve")(serve.command)
+app.command("package")(package.command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -10,6 +10,9 @@ from torch import Tensor
 
 from permparse.permutation.problem import JumpProblem
 
+SHOWN = 2
+"""Examples that a notebook shows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -51,3 +54,17 @@ class Solution:
         jump = jump.masked_fill(eye, -torch.inf)
         factors = self.alpha[:, :, :, None] + self.beta.transpose(1, 2)[:, None, :, :]
         return torch.where(factors.isinf(), -torch.inf, jump[:, :, None, :] + factors)
+
+    def _repr_html_(self) -> str:
+        """U and the jump marginals of the first examples as heat maps; for notebooks."""
+        from permparse.drawing import heat_map
+
+        maps = []
+        for b, n in enumerate(self.problem.sizes()[:SHOWN]):
+            tokens, positions = [f"token {i}" for i in range(n)], [str(j + 1) for j in range(n)]
+            state = "converged" if bool(self.converged[b]) else f"residual {float(self.residual[b]):.1e}"
+            u, jumps = self.u[b, :n, :n].tolist(), self.jump_marginals[b, :n, :n].tolist()
+            maps.append(heat_map(f"U of example {b} ({state})", u, tokens, positions, adaptive=True))
+            maps.append(heat_map(f"jumps of example {b}", jumps, tokens, tokens, adaptive=True))
+        rest = len(self.problem) - SHOWN
+        return "\n".join([*maps, f"<p>and {rest} more examples</p>" if rest > 0 else ""])

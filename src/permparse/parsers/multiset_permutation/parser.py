@@ -13,10 +13,12 @@ from torch import nn
 from permparse.base.storage import load_weights, pack, unpack
 from permparse.nn import JumpScorer, MultisetTagger
 from permparse.parsers.base import Parser, Splits
+from permparse.parsers.explanation import Explanation
 from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
+from permparse.parsers.multiset_permutation.explain import Explainer
 from permparse.parsers.multiset_permutation.networks import build_networks, count_words, give_vectors
 from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
@@ -129,6 +131,9 @@ class MultisetPermutationParser(Parser):
             if progress:
                 progress(len(parses))
         return parses
+
+    def explain(self, parse: Parse) -> Explanation | None:
+        return Explainer(self.codec, self.tagger, self.scorer, self.reranker.decoder).explain(parse)
 
     def calibrate(self, examples: Sequence[Example]) -> None:
         """Fit the confidence on held-out examples, by the task's main metric, and on corrupted sentences."""
