@@ -13,9 +13,9 @@ export function svg(tag, attributes = {}) {
   return made;
 }
 
-export const percent = (p) => (p > 0.995 && p < 1 ? "> 99 %" : `${Math.round(100 * p)} %`);
+export const percent = (p) => (p > 0.995 && p < 1 ? "> 99%" : `${Math.round(100 * p)}%`);
 
 // Hues a golden angle apart: neighbours never look alike.
 export const hue = (word) => Math.round((215 + 137.508 * word) % 360);
 
-export const shownWord = (word) => (word === "<end>" ? "⏎ end" : word);
+export const shownWord = (word) => (word === "<end>" ? "⏎" : word);

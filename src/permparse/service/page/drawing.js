@@ -1,6 +1,7 @@
 // Words with their multisets as chips, and the jumps between chips as arcs.
 //
-// Words stand side by side with chips below them; where that is too wide they stand below each other, chips beside them.
+// Words stand side by side with chips below them, closer together if need be; where that is too wide they stand below
+// each other, chips beside them.
 
 import { element, hue, shownWord, svg } from "./dom.js";
 
@@ -68,18 +69,25 @@ export class Drawing {
     if (!all && now) this.arcs.append(now.group);
   }
 
+  // The first layout that fits; rows always do.
+  chooseLayout() {
+    const fits = (name) => {
+      this.frame.className = `frame ${name}`;
+      return name === "rows" || this.words.scrollWidth <= this.root.clientWidth + 1;
+    };
+    return ["columns", "columns dense", "rows"].find(fits);
+  }
+
   layOut() {
     if (!this.chips) return;
-    this.frame.classList.remove("rows");
-    if (this.words.scrollWidth > this.root.clientWidth + 1) this.frame.classList.add("rows");
-    const rows = this.frame.classList.contains("rows");
+    const rows = this.chooseLayout() === "rows";
     const frame = this.frame.getBoundingClientRect();
     const boxes = this.chips.map((chip) => {
       const box = chip.getBoundingClientRect();
       return { x: box.left - frame.left, y: box.top - frame.top, w: box.width, h: box.height };
     });
     const edge = Math.max(0, ...boxes.map((b) => (rows ? b.x + b.w : b.y + b.h)));
-    const room = rows ? this.root.clientWidth - edge - 6 : 170;
+    const room = rows ? Math.min(240, this.root.clientWidth - edge - 6) : Math.min(150, 50 + frame.width / 8);
     const reach = Math.max(0, ...boxes.slice(1).map((b, j) => span(boxes[j], b, rows)));
     this.arcs.replaceChildren();
     this.steps = boxes.slice(1).map((to, j) => {

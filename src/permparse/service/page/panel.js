@@ -19,6 +19,7 @@ export class Panel {
       "ask", "sentence", "samples", "problem", "result", "drawing", "play", "step", "step-text", "output",
       "strip", "doubts", "others", "maps", "times", "confidence-text", "meter", "map-pair", "time-list",
     ]) this.parts[name] = find(`.${name}`);
+    this.title = { shown: find(".title"), text: title, samples: new Set(samples) };
     find(".title").textContent = title;
     this.nameControls(find, title);
     this.drawing = new Drawing(this.parts.drawing, (step) => this.trace(step, true));
@@ -62,6 +63,8 @@ export class Panel {
     const { sentence, problem, result } = this.parts;
     sentence.value = text;
     if (!text.trim()) return;
+    const known = !this.title.samples.size || this.title.samples.has(text);
+    this.title.shown.textContent = known ? this.title.text : "Your sentence";
     this.root.setAttribute("aria-busy", "true");
     try {
       this.show(await parse(text));
