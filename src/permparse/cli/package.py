@@ -14,7 +14,9 @@ def command(
     run: Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File, or folder of the wheel.")] = None,
     wheel: Annotated[bool, typer.Option("--wheel", help="Make a wheel that pip installs.")] = False,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the parser; without it, that of the folder.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the parser; without it, that of the folder.")
+    ] = None,
     version: Annotated[str, typer.Option("--version", help="Version of the wheel.")] = "1.0",
     licence: Annotated[str, typer.Option("--licence", help="Licence stated in the card, such as mit.")] = "",
     evaluation: Annotated[

@@ -22,7 +22,9 @@ def command(
     host: Annotated[str, typer.Option("--host", help="Address to listen on; any but loopback needs a token.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8000,
     token: Annotated[
         str | None,
         typer.Option("--token", envvar="PERMPARSE_TOKEN", help="Secret that requests must send as a bearer token."),
@@ -30,7 +32,9 @@ def command(
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Processes that share the work.")] = 1,
     max_words: Annotated[int, typer.Option("--max-words", min=1, help="Words of a sentence.")] = 120,
     max_items: Annotated[int, typer.Option("--max-items", min=1, help="Sentences of a request.")] = 256,
-    max_seconds: Annotated[float, typer.Option("--max-seconds", min=0.1, help="Time until a request is given up.")] = 20,
+    max_seconds: Annotated[
+        float, typer.Option("--max-seconds", min=0.1, help="Time until a request is given up.")
+    ] = 20,
     max_queue: Annotated[int, typer.Option("--max-queue", min=1, help="Sentences that may wait in a worker.")] = 1024,
     log_text: Annotated[bool, typer.Option("--log-text", help="Write the sentences of requests to the log.")] = False,
 ) -> None:

@@ -16,9 +16,7 @@ OUTPUT = f"font-family:{MONO};font-size:0.9em;white-space:pre-wrap;margin:0.6em 
 SOFT = "font-size:0.85em;opacity:0.75"
 
 
-def parse_html(
-    picture: str, output: str, facts: Sequence[str], alternatives: Sequence[tuple[float, str]] = ()
-) -> str:
+def parse_html(picture: str, output: str, facts: Sequence[str], alternatives: Sequence[tuple[float, str]] = ()) -> str:
     """A picture, its output, facts about it and other outputs with their confidence."""
     lines = [
         f'<figure style="overflow-x:auto">{picture}',

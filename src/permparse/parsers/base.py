@@ -158,7 +158,7 @@ class Parser(ABC):
     def from_pretrained(cls, repository: str, revision: str | None = None, **changes: object) -> Parser:
         """Load a parser from a Hugging Face repository, "owner/name", or from any folder."""
         name = repository if Path(repository).exists() else f"hf://{repository}" + (f"@{revision}" if revision else "")
-        return cls.load(name, **changes)
+        return cls.load(name, None, **changes)
 
     @classmethod
     def _from_folder(cls, folder: Path, task: Task | None, changes: Mapping[str, object]) -> Parser:

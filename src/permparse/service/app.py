@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib import resources
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,7 +13,6 @@ import torch
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -35,6 +33,7 @@ from permparse.service.messages import (
 from permparse.service.metrics import Metrics
 from permparse.service.middleware import BodyLimit, Observed, TokenGuard, error_response, log
 from permparse.service.settings import ServiceSettings
+from permparse.service.static import add_page
 
 RETRY_AFTER = 1
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -75,6 +74,7 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
     )
     app.state.batcher = batcher
     _add_routes(app, settings, batcher, metrics)
+    add_page(app)
     _add_error_handlers(app)
     app.add_middleware(BodyLimit, max_bytes=settings.max_bytes)
     if settings.token:
@@ -82,8 +82,6 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Observed, metrics=metrics)
-    page = resources.files("permparse") / "service" / "page"
-    app.mount("/", StaticFiles(directory=Path(str(page)), html=True), name="page")
     return app
 
 
@@ -149,6 +147,7 @@ def _described(settings: ServiceSettings, parser: Parser) -> ModelResponse:
         facts=parser.facts(),
         version=__version__,
         samples=list(parser.task.samples),
+        deep_samples=list(parser.task.deep_samples),
         limits=Limits(
             words=settings.max_words,
             items=settings.max_items,

@@ -156,7 +156,7 @@ class Batcher:
 def warm_up(parser: Parser) -> None:
     """Parse once, alone and in a batch, with everything that can be asked for: kernels are compiled before a client
     waits."""
-    samples = list(parser.task.samples) or ["a b"]
+    samples = [*parser.task.samples, *parser.task.deep_samples] or ["a b"]
     for parse in parser.parse_each(samples, n_best=2):
         if isinstance(parse, Parse):
             parser.explain(parse)

@@ -94,7 +94,8 @@ class ModelResponse(BaseModel):
     summary: str
     facts: list[str]
     version: str
-    samples: Annotated[list[str], Field(description="Sentences to try; the last ones are deeper than training.")]
+    samples: Annotated[list[str], Field(description="Sentences to try, like those of training.")]
+    deep_samples: Annotated[list[str], Field(description="Sentences to try, deeper than any of training.")]
     limits: Limits
 
 

@@ -14,9 +14,7 @@ class Metrics:
     def __init__(self, several_processes: bool = False) -> None:
         self.several_processes = several_processes
         self.registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "permparse_requests", "Requests answered.", ["path", "status"], registry=registry
-        )
+        self.requests = Counter("permparse_requests", "Requests answered.", ["path", "status"], registry=registry)
         self.seconds = Histogram(
             "permparse_request_seconds", "Time from request to answer of /parse.", buckets=SECONDS, registry=registry
         )
@@ -27,7 +25,10 @@ class Metrics:
             "permparse_parse_seconds", "Time per sentence of a batch.", buckets=SECONDS, registry=registry
         )
         self.batch = Histogram(
-            "permparse_batch_sentences", "Sentences parsed together.", buckets=(1, 2, 4, 8, 16, 32, 64), registry=registry
+            "permparse_batch_sentences",
+            "Sentences parsed together.",
+            buckets=(1, 2, 4, 8, 16, 32, 64),
+            registry=registry,
         )
         self.queue = Gauge(
             "permparse_queue_sentences", "Sentences that wait.", multiprocess_mode="livesum", registry=registry

@@ -64,7 +64,12 @@ class Observed:
         await self.app(scope, receive, send_with_headers)
         path = getattr(scope.get("route"), "path", None) or "other"
         self.metrics.requests.labels(path, str(status)).inc()
-        line = {"method": scope["method"], "path": path, "status": status, "ms": round(1e3 * (perf_counter() - start), 1)}
+        line = {
+            "method": scope["method"],
+            "path": path,
+            "status": status,
+            "ms": round(1e3 * (perf_counter() - start), 1),
+        }
         log.info(json.dumps(line | scope["state"].get("log", {}), ensure_ascii=False))
 
 

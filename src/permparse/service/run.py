@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from datetime import UTC, datetime
+from typing import Any
 
 import uvicorn
 
@@ -15,7 +16,6 @@ from permparse.parsers import Parser
 from permparse.service.settings import ServiceSettings
 
 BACKLOG = 512
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class _JsonLines(logging.Formatter):
@@ -46,7 +46,7 @@ def log_to_stderr() -> None:
 def serve(settings: ServiceSettings, host: str, port: int) -> None:
     """Answer requests until told to stop; what was accepted by then is still answered."""
     log_to_stderr()
-    options = {
+    options: dict[str, Any] = {
         "host": host,
         "port": port,
         "backlog": BACKLOG,
@@ -66,6 +66,4 @@ def serve(settings: ServiceSettings, host: str, port: int) -> None:
     with tempfile.TemporaryDirectory(prefix="permparse-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         settings.to_environment()
-        uvicorn.run(
-            "permparse.service.app:from_environment", factory=True, workers=settings.workers, **options
-        )
+        uvicorn.run("permparse.service.app:from_environment", factory=True, workers=settings.workers, **options)

@@ -37,7 +37,9 @@ class Task(ABC):
     case_insensitive: bool = False
     """Whether the metric ignores case, so that a word may be copied into a token of other case."""
     samples: tuple[str, ...] = ()
-    """Sentences to try, from shallow to deep, where the task comes with its data."""
+    """Sentences to try, like those of training."""
+    deep_samples: tuple[str, ...] = ()
+    """Sentences to try that are longer or deeper than any of training."""
 
     @property
     @abstractmethod

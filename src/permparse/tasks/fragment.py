@@ -37,6 +37,8 @@ class Fragment(Task):
         "the nurse under a market counted the ladder .",
         "Linus claimed that Edgar believed that Jonas stole a mirror .",
         "a basket was offered to Anton by the painter .",
+    )
+    deep_samples = (
         "Hugo said that Yara claimed that Linus noticed that Ines knew that a singer slept .",
         "Greta watched a hat in a harbour under a garden near the kitchen behind a bridge .",
         "the clerk in the market under the library near the tower behind the cellar stole a hat .",

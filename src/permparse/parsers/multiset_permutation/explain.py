@@ -1,4 +1,4 @@
-"""The figures behind a parse: how likely each multiset and each jump was, U* and its jump marginals, and doubts in words.
+"""The figures behind a parse: how likely each multiset and each jump was, U*, its jump marginals, and doubts in words.
 
 The sentence goes through both networks once more, by itself, so that the time of every stage is its own.
 """

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 
 
-def model_card(parser: Parser, name: str, run: Path | None = None, evaluations: Sequence[Path] = (), licence: str = "") -> str:
+def model_card(
+    parser: Parser, name: str, run: Path | None = None, evaluations: Sequence[Path] = (), licence: str = ""
+) -> str:
     """The card as Markdown with the header that Hugging Face reads. ``evaluations`` are files that `permparse evaluate`
     saved; a licence is stated only if given."""
     header = ["library_name: permparse", "pipeline_tag: text-generation", "tags:", "- semantic-parsing"]
@@ -29,7 +31,7 @@ def model_card(parser: Parser, name: str, run: Path | None = None, evaluations: 
         "order. Made with [permparse](https://pypi.org/project/permparse/).",
         _facts(parser, _read(run / RUN_FILE) if run is not None and (run / RUN_FILE).is_file() else {}, licence),
         "## Use",
-        f"```python\nfrom permparse import Parser\n\nparser = Parser.load({name!r})  # or the path of this file or folder\n"
+        f"```python\nfrom permparse import Parser\n\nparser = Parser.load({name!r})  # or a path\n"
         "parse = parser.parse(sentence)\nparse.output, parse.confidence\n```",
         "## Figures",
         *([_figures(_read(path)) for path in evaluations] or ["Not evaluated when it was packaged."]),

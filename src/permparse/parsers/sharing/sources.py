@@ -1,4 +1,4 @@
-"""Where a parser lies: a folder, a packaged file, one that comes with permparse or an installed package, or a repository.
+"""Where a parser lies: a folder, a packaged file, the box, an installed package, or a repository.
 
 Whatever it is, `Parser.load` sees a folder; a name that is also a file or folder of the user means that one.
 """

@@ -18,11 +18,9 @@ async function start() {
   }
   form.hidden = true;
   status.textContent = `${model.name} · ${model.facts.join(" · ")}`;
-  const { samples } = model;
-  const titles = samples.length ? ["Shallow, as in training", "Deeper than anything in training"] : ["One sentence", "Another"];
-  const [shallow, deep] = titles.map((title) => new Panel(title, samples));
+  const [shallow, deep] = ["First sentence", "Second sentence"].map((name) => new Panel(name, model));
   document.getElementById("panels").replaceChildren(shallow.root, deep.root);
-  if (samples.length) await Promise.all([shallow.ask(samples[0]), deep.ask(samples[Math.ceil(samples.length / 2)])]);
+  await Promise.all([shallow.ask(model.samples[0] ?? ""), deep.ask(model.deep_samples[0] ?? "")]);
   document.body.dataset.ready = "true";
 }
 

@@ -7,11 +7,13 @@ import { heatMap } from "./heat.js";
 import { laidOut } from "./output.js";
 
 const STEP_MS = 240;
+const SHALLOW = "Shallow, as in training";
+const DEEP = "Deeper than anything in training";
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 let made = 0;
 
 export class Panel {
-  constructor(title, samples) {
+  constructor(name, model) {
     this.root = document.getElementById("panel").content.cloneNode(true).firstElementChild;
     const find = (selector) => this.root.querySelector(selector);
     this.parts = {};
@@ -19,11 +21,12 @@ export class Panel {
       "ask", "sentence", "samples", "problem", "result", "drawing", "play", "step", "step-text", "output",
       "strip", "doubts", "others", "maps", "times", "confidence-text", "meter", "map-pair", "time-list",
     ]) this.parts[name] = find(`.${name}`);
-    this.title = { shown: find(".title"), text: title, samples: new Set(samples) };
-    find(".title").textContent = title;
-    this.nameControls(find, title);
+    this.model = model;
+    this.title = find(".title");
+    this.title.textContent = name;
+    this.nameControls(find, name);
     this.drawing = new Drawing(this.parts.drawing, (step) => this.trace(step, true));
-    this.offer(samples);
+    this.offer();
     this.parts.ask.addEventListener("submit", (event) => {
       event.preventDefault();
       this.ask();
@@ -33,7 +36,7 @@ export class Panel {
     this.parts.drawing.addEventListener("pointerleave", () => !this.timer && this.trace(this.last(), true));
   }
 
-  nameControls(find, title) {
+  nameControls(find, panel) {
     made += 1;
     for (const [control, name, what] of [
       [this.parts.sentence, ".ask-label", "Sentence"],
@@ -42,15 +45,17 @@ export class Panel {
     ]) {
       control.id = `${name.slice(1)}-${made}`;
       find(name).htmlFor = control.id;
-      find(name).textContent = `${what}: ${title}`;
+      find(name).textContent = `${what}: ${panel}`;
     }
   }
 
-  offer(samples) {
+  offer() {
     const { samples: select, sentence } = this.parts;
+    const group = (label, samples) =>
+      element("optgroup", { label }, ...samples.map((sample) => element("option", { value: sample }, sample)));
     select.append(element("option", { value: "" }, "Examples …"));
-    for (const sample of samples) select.append(element("option", { value: sample }, sample));
-    select.hidden = !samples.length;
+    select.append(group(SHALLOW, this.model.samples), group(DEEP, this.model.deep_samples));
+    select.hidden = !this.model.samples.length && !this.model.deep_samples.length;
     select.addEventListener("change", () => {
       if (!select.value) return;
       sentence.value = select.value;
@@ -63,8 +68,8 @@ export class Panel {
     const { sentence, problem, result } = this.parts;
     sentence.value = text;
     if (!text.trim()) return;
-    const known = !this.title.samples.size || this.title.samples.has(text);
-    this.title.shown.textContent = known ? this.title.text : "Your sentence";
+    const { samples, deep_samples: deep } = this.model;
+    this.title.textContent = samples.includes(text) ? SHALLOW : deep.includes(text) ? DEEP : "Your sentence";
     this.root.setAttribute("aria-busy", "true");
     try {
       this.show(await parse(text));
