@@ -20,6 +20,7 @@ PICTURE = ROOT / "docs" / "images" / "imports.svg"
 PARTS = {
     "cli": "one file per command",
     "service": "the page and POST /parse",
+    "integrations": "spaCy component, ONNX",
     "experiments": "tables and figures of many runs",
     "training": "loop, runs, resuming",
     "evaluation": "scores and kinds of errors",

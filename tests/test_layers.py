@@ -27,6 +27,7 @@ MAY_USE = {
     "evaluation": {"base", "text", "tasks", "parsers"},
     "experiments": {"base", "parsers", "training", "evaluation"},
     "service": {"base", "parsers"},
+    "integrations": {"base", "nn", "parsers"},
     "cli": {
         "base",
         "drawing",
@@ -43,7 +44,7 @@ MAY_USE = {
 """What a part of the package may import besides itself, with no exception."""
 
 LAYER_ALONE = {"torch", "numpy", "scipy", "numba", "jaxtyping"}
-OPTIONAL = {"spacy", "matplotlib", "ortools", "tensorboard"}
+OPTIONAL = {"spacy", "matplotlib", "ortools", "tensorboard", "huggingface_hub", "onnx", "onnxruntime"}
 
 
 @cache

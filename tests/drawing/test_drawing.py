@@ -34,7 +34,7 @@ def test_chips_do_not_overlap_and_stay_inside(parse: Parse) -> None:
     picture = jump_picture(parse.words, parse.multisets, parse.order)
     chips = sorted(picture.chips, key=lambda chip: (chip.x, chip.y))
     for chip in chips:
-        assert 0 <= chip.x
+        assert chip.x >= 0
         assert chip.x + chip.width <= picture.width
         assert chip.bottom < picture.height
     for a in chips:
@@ -58,12 +58,14 @@ def test_a_parse_without_multisets_or_tokens_is_drawn() -> None:
     ElementTree.fromstring(Parse("a", "", ("a",), (), 0.0, 1.0, multisets=((),)).to_svg())
 
 
-@given(st.lists(st.tuples(st.text(), st.lists(st.text(), max_size=3)), max_size=4), st.randoms())
-@settings(max_examples=50, deadline=None)
-def test_any_text_gives_well_formed_pictures(content: list, random) -> None:
+TEXT = st.text(max_size=5)
+
+
+@given(st.lists(st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_any_text_gives_well_formed_pictures(content: list[tuple[str, list[str]]]) -> None:
     words, multisets = [word for word, _ in content], [tokens for _, tokens in content]
-    order = list(range(sum(map(len, multisets))))
-    random.shuffle(order)
+    order = range(sum(map(len, multisets)))[::-1]
     ElementTree.fromstring(jump_picture(words, multisets, order).svg("<&\x00"))
     ElementTree.fromstring(heat_map("]]>", [[0.5] * len(words)] * len(words), words, words))
 

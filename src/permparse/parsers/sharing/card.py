@@ -49,7 +49,7 @@ def _facts(parser: Parser, run: Mapping[str, Any], licence: str) -> str:
     if run:
         stages = [f"{stage}: {summary['seconds']:.0f} s" for stage, summary in run.get("stages", {}).items()]
         rows["training"] = "; ".join([f"seed {run['seed']}", *stages])
-        rows["data"] = f"fingerprint {run['fingerprint']} of the training and dev examples"
+        rows["data"] = f"fingerprint {run['data']} of the training and dev examples"
     calibration = getattr(parser, "calibration", None)
     if calibration is not None and calibration.examples:
         rows["confidence"] = f"calibrated on {calibration.examples} examples"

@@ -29,7 +29,7 @@ export function heatMap(title, text, matrix, rows, columns) {
       picture.append(square);
     }),
   );
-  const frame = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, picture);
+  const frame = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title }, picture);
   return element("figure", { class: "map" }, element("figcaption", {}, title), frame, hint);
 }
 
