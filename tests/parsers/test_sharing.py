@@ -73,7 +73,7 @@ def test_a_damaged_or_foreign_file_is_refused_in_words(tmp_path: Path, trained: 
     whole = path.read_bytes()
     for content in (b"", b"not a zip", whole[: len(whole) // 2]):
         path.write_bytes(content)
-        with pytest.raises(UserError, match="some.permparse"):
+        with pytest.raises(UserError, match=r"some\.permparse"):
             Parser.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../escape.json", "{}")
@@ -81,7 +81,7 @@ def test_a_damaged_or_foreign_file_is_refused_in_words(tmp_path: Path, trained: 
         Parser.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("manifest.json", "{}")
-    with pytest.raises(UserError, match="some.permparse") as caught:
+    with pytest.raises(UserError, match=r"some\.permparse") as caught:
         Parser.load(path)
     assert "/tmp/permparse-" not in str(caught.value)
 

@@ -51,6 +51,8 @@ def command(
 
       curl localhost:8000/parse --json '{"sentence": "Ines gave a bell to Dora ."}'
     """
+    from permparse.parsers import Parser
+
     try:
         from permparse.service.run import serve
         from permparse.service.settings import ServiceSettings
@@ -63,7 +65,7 @@ def command(
         raise UserError(f"--host {host} can be reached from elsewhere: set a secret by --token or PERMPARSE_TOKEN")
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise UserError(f"--token: expected at least {SHORTEST_TOKEN} characters, got {len(token)}")
-    port = port or _free_port(host)
+    port = _free_port(host, port)
     settings = ServiceSettings(
         model=model,
         token=token,
@@ -75,11 +77,17 @@ def command(
         max_seconds=max_seconds,
         max_queue=max_queue,
     )
+    Parser.load(model)  # A mistake is told here, in one line and once, before anything listens.
     note("[bold]http://{host}:{port}[/]  [dim]Ctrl-C ends[/]", host=f"[{host}]" if ":" in host else host, port=port)
     serve(settings, host, port)
 
 
-def _free_port(host: str) -> int:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def _free_port(host: str, port: int) -> int:
+    """The port to listen on, a free one for 0; UserError if it cannot be had."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        raise UserError(f"--host {host} --port {port}: cannot listen there ({error.strerror or error})") from error

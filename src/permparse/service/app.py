@@ -62,7 +62,7 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
         batcher.start()
         yield
         await asyncio.to_thread(batcher.close)
-        log.info('{"event": "closed"}')
+        log.info('{"event": "closed", "unanswered": %d}', batcher.waiting)
 
     app = FastAPI(
         title="permparse",

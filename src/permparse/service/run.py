@@ -12,7 +12,6 @@ from typing import Any
 
 import uvicorn
 
-from permparse.parsers import Parser
 from permparse.service.settings import ServiceSettings
 
 BACKLOG = 512
@@ -59,10 +58,8 @@ def serve(settings: ServiceSettings, host: str, port: int) -> None:
     if settings.workers == 1:
         from permparse.service.app import create_app
 
-        parser = Parser.load(settings.model)
-        uvicorn.run(create_app(settings, lambda: parser), **options)
+        uvicorn.run(create_app(settings), **options)
         return
-    Parser.load(settings.model)  # A mistake is reported here, once, and not by every worker.
     with tempfile.TemporaryDirectory(prefix="permparse-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         settings.to_environment()

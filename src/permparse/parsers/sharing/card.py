@@ -28,7 +28,7 @@ def model_card(
         "---\n" + "\n".join(header) + "\n---",
         f"# {name}",
         "Turns sentences into structured output: every word is tagged with a multiset of tokens, and jumps put them in "
-        "order. Made with [permparse](https://pypi.org/project/permparse/).",
+        "order. Made with permparse.",
         _facts(parser, _read(run / RUN_FILE) if run is not None and (run / RUN_FILE).is_file() else {}, licence),
         "## Use",
         f"```python\nfrom permparse import Parser\n\nparser = Parser.load({name!r})  # or a path\n"
