@@ -19,6 +19,8 @@ PICTURE = ROOT / "docs" / "images" / "imports.svg"
 
 PARTS = {
     "cli": "one file per command",
+    "service": "the page and POST /parse",
+    "integrations": "spaCy component, ONNX",
     "experiments": "tables and figures of many runs",
     "training": "loop, runs, resuming",
     "evaluation": "scores and kinds of errors",
@@ -27,6 +29,7 @@ PARTS = {
     "tasks": "files, outputs, metrics",
     "permutation": "relaxed permutations, decoding",
     "multiset": "probabilities of counts",
+    "drawing": "pictures as SVG and HTML",
     "text": "words, lexicon, aligner",
     "base": "errors, settings, storage, plugins",
 }

@@ -16,21 +16,44 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 MAY_USE = {
     "base": set(),
-    "permutation": set(),
+    "drawing": set(),
+    "permutation": {"drawing"},
     "multiset": set(),
     "text": {"base"},
     "tasks": {"base", "text"},
     "nn": {"base", "permutation", "multiset"},
-    "parsers": {"base", "permutation", "multiset", "text", "tasks", "nn"},
+    "parsers": {"base", "drawing", "permutation", "multiset", "text", "tasks", "nn"},
     "training": {"base", "text", "tasks", "parsers"},
     "evaluation": {"base", "text", "tasks", "parsers"},
     "experiments": {"base", "parsers", "training", "evaluation"},
-    "cli": {"base", "permutation", "text", "tasks", "parsers", "training", "evaluation", "experiments"},
+    "service": {"base", "parsers"},
+    "integrations": {"base", "nn", "parsers"},
+    "cli": {
+        "base",
+        "drawing",
+        "permutation",
+        "text",
+        "tasks",
+        "parsers",
+        "training",
+        "evaluation",
+        "experiments",
+        "service",
+    },
 }
 """What a part of the package may import besides itself, with no exception."""
 
 LAYER_ALONE = {"torch", "numpy", "scipy", "numba", "jaxtyping"}
-OPTIONAL = {"spacy", "matplotlib", "ortools", "tensorboard", "transformers"}
+OPTIONAL = {
+    "spacy",
+    "matplotlib",
+    "ortools",
+    "tensorboard",
+    "transformers",
+    "huggingface_hub",
+    "onnx",
+    "onnxruntime",
+}
 
 
 @cache

@@ -16,7 +16,20 @@ import typer
 from permparse import __version__
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.cli import bench, compare, data, demo, evaluate, notation, parse, reproduce, train, warmup
+from permparse.cli import (
+    bench,
+    compare,
+    data,
+    demo,
+    evaluate,
+    notation,
+    package,
+    parse,
+    reproduce,
+    serve,
+    train,
+    warmup,
+)
 
 USAGE_ERROR: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What an unknown command or option raises; typer exports only the more special class."""
@@ -60,6 +73,8 @@ def _root(
       permparse evaluate runs/doubling           accuracy by length
 
       permparse parse runs/doubling "a b c d e"  parse a sentence
+
+      permparse serve                            watch a parser think, in the browser
     """
 
 
@@ -74,6 +89,8 @@ app.command("reproduce")(reproduce.command)
 app.command("bench")(bench.command)
 app.command("demo")(demo.command)
 app.command("warmup")(warmup.command)
+app.command("serve")(serve.command)
+app.command("package")(package.command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -15,7 +15,6 @@ import typer
 
 from permparse.base.console import note
 from permparse.base.errors import UserError
-from permparse.cli.options import Model
 from permparse.cli.show import show_parse
 
 if TYPE_CHECKING:
@@ -24,13 +23,18 @@ if TYPE_CHECKING:
 BATCH = 128
 CHUNK, LONGEST_LINE = 1 << 16, 1 << 20
 """Bytes that are read at a time, and that a line may have."""
+BOX = "fragment"
+"""The parser that comes with the package."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Line = str | UserError
 """A sentence, or why a line is none."""
 
 
 def command(
-    model: Model,
+    model: Annotated[
+        str | None,
+        typer.Argument(help="Folder, packaged file or name of a parser; without one, the parser in the box is used."),
+    ] = None,
     sentence: Annotated[
         list[str] | None, typer.Argument(help="Sentences; without any, lines are read from stdin or --file.")
     ] = None,
@@ -40,6 +44,8 @@ def command(
         int, typer.Option("--n-best", min=1, max=100, help="The N best outputs, each after its confidence and a tab.")
     ] = 1,
     show: Annotated[bool, typer.Option("--show", help="Draw the multiset of every word and the jumps.")] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw one sentence as a picture into this file.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Draw all sentences on a page in this file.")] = None,
 ) -> None:
     """Parse sentences from the arguments, from a file or from stdin, line by line, as they come.
 
@@ -48,7 +54,9 @@ def command(
 
     [bold]Examples[/]
 
-      permparse parse runs/fragment "a cat saw that a dog slept" --show
+      permparse parse "Zeno said that Ines gave a bell to Dora ." --show
+
+      permparse parse "Ines gave a bell to Dora ." --svg bell.svg
 
       permparse parse runs/cogs --file sentences.txt > outputs.txt
 
@@ -56,9 +64,11 @@ def command(
     """
     from permparse.parsers import Parser
 
+    name, sentence = _model_and_sentences(model, sentence)
     if sentence and file is not None:
         raise UserError("give sentences or --file, not both")
-    parser = Parser.load(model)
+    parser = Parser.load(name)
+    drawn: list[Parse] = []
     if not sentence and file is None and sys.stdin is not None and sys.stdin.isatty():
         note("[dim]one sentence per line; Ctrl-D ends[/]")
     failed = number = 0
@@ -69,13 +79,39 @@ def command(
                 failed += 1
                 where = f"{'sentence' if sentence else 'line'} {number}"
                 note("[bold red]error:[/] {where}: {error}", where=where, error=" ".join(str(answer).split()))
+            elif svg is not None or html is not None:
+                drawn.append(answer)
             _print(answer, json, show, n_best)
         sys.stdout.flush()
     for text in sentence or []:
         if Path(text).is_file():
             note("[dim]{text} is a file, but was parsed as a sentence; --file parses its lines[/]", text=text)
+    _draw(drawn, svg, html)
     if failed:
         raise typer.Exit(2)
+
+
+def _model_and_sentences(model: str | None, sentences: list[str] | None) -> tuple[str, list[str]]:
+    """A first argument with spaces that names nothing on the disk is a sentence for the parser in the box."""
+    given = sentences or []
+    if model is not None and (" " not in model.strip() or Path(model).exists()):
+        return model, given
+    note("[dim]parsing with {box}, the parser in the box; name another before the sentence[/]", box=BOX)
+    return BOX, given if model is None else [model, *given]
+
+
+def _draw(parses: list[Parse], svg: Path | None, html: Path | None) -> None:
+    """Write the pictures that were asked for."""
+    from permparse.base.storage import write_atomically
+    from permparse.drawing import standalone
+
+    if svg is not None:
+        if len(parses) != 1:
+            raise UserError(f"--svg: expected one sentence that can be parsed, got {len(parses)}; --html draws many")
+        write_atomically(svg, parses[0].to_svg().encode())
+    if html is not None:
+        page = standalone("Parses", [parse._repr_html_() for parse in parses])
+        write_atomically(html, page.encode())
 
 
 def _parse_all(parser: Parser, batch: list[Line], n_best: int) -> Iterator[Parse | UserError]:

@@ -19,9 +19,11 @@ from torch import nn
 from permparse.base.errors import UserError, nearest
 from permparse.base.settings import as_toml
 from permparse.base.storage import REMEDY, is_saved, load_folder, save_folder
+from permparse.parsers.explanation import Explanation
 from permparse.parsers.parse import Parse
 from permparse.parsers.recipe import Recipe, Round, read_recipe
 from permparse.parsers.registry import parser_class
+from permparse.parsers.sharing.sources import located
 from permparse.parsers.stage import Stage
 from permparse.tasks import Task, get_task
 from permparse.text import Example, clean_sentence
@@ -137,6 +139,10 @@ class Parser(ABC):
         found, gold = self.compared(parse.tokens), self.gold_tokens(example)
         return "order" if Counter(found) == Counter(gold) else "tokens"
 
+    def explain(self, parse: Parse) -> Explanation | None:
+        """The figures behind one of its parses; None if it has none to give."""
+        return None
+
     def compared(self, tokens: Sequence[str]) -> list[str]:
         """Tokens as they are compared: in lower case where case does not matter."""
         return self.task.canonical(tokens)
@@ -153,13 +159,25 @@ class Parser(ABC):
 
     @classmethod
     def load(cls, path: str | Path, task: Task | None = None, **changes: object) -> Parser:
-        """Load a parser from the folder of a run or of a saved parser; a damaged or foreign one is refused in words.
+        """Load a parser from the folder of a run or of a saved parser, a packaged file, the name of one that comes with
+        permparse ("fragment") or with an installed package, or a Hugging Face repository ("hf://owner/name"); a damaged
+        or foreign one is refused in words.
 
         ``task`` takes the place of the one that the recipe names; ``changes`` those of settings that matter to parsing
         alone, such as ``candidates=1`` or ``device="cuda"``. Only a recipe that names classes of its own, as
         `module:Class`, runs code from outside this package.
         """
-        folder = Path(path)
+        with located(path) as folder:
+            return cls._from_folder(folder, task, changes)
+
+    @classmethod
+    def from_pretrained(cls, repository: str, revision: str | None = None, **changes: object) -> Parser:
+        """Load a parser from a Hugging Face repository, "owner/name", or from any folder."""
+        name = repository if Path(repository).exists() else f"hf://{repository}" + (f"@{revision}" if revision else "")
+        return cls.load(name, None, **changes)
+
+    @classmethod
+    def _from_folder(cls, folder: Path, task: Task | None, changes: Mapping[str, object]) -> Parser:
         if not is_saved(folder) and is_saved(folder / FOLDER):
             folder = folder / FOLDER
         elif not is_saved(folder) and (folder / RECIPE_FILE).is_file():
@@ -178,6 +196,13 @@ class Parser(ABC):
     def save(self, path: str | Path) -> None:
         """Save the parser as a folder of TOML, JSON and safetensors, replacing an earlier one all at once."""
         save_folder(Path(path), KIND, {RECIPE_FILE: self.recipe.to_toml().encode(), **self.files()})
+
+    def push_to_hub(self, repository: str, private: bool = False, token: str | None = None) -> str:
+        """Upload the parser with a model card to a Hugging Face repository, "owner/name"; the address of the commit."""
+        from permparse.parsers.sharing.card import model_card
+        from permparse.parsers.sharing.hub import push
+
+        return push(self, repository, model_card(self, repository), private, token)
 
     @overload
     def parse(self, sentence: str, n_best: int = 1) -> Parse: ...

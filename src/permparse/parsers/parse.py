@@ -48,3 +48,25 @@ class Parse:
     def to_json(self) -> str:
         """The parse as one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=False)
+
+    def to_svg(self) -> str:
+        """The parse as a picture: words, chips and jumps; for papers and slides."""
+        return self._picture(adaptive=False)
+
+    def _repr_html_(self) -> str:
+        """The same picture with the output below it; for notebooks."""
+        from permparse.drawing import parse_html
+
+        facts = [f"confidence {self.confidence:.1%}"]
+        if self.order:
+            facts.append("order proven to be the best" if self.proven_optimal else "order not proven to be the best")
+        others = [(other.confidence, other.output) for other in self.alternatives[1:]]
+        return parse_html(self._picture(adaptive=True), self.output, facts, others)
+
+    def _picture(self, adaptive: bool) -> str:
+        from permparse.drawing import jump_picture
+
+        # A parser that does not tag words has nothing to draw but the words.
+        multisets = self.multisets or ((),) * len(self.words)
+        title = f"{self.sentence} ↦ {self.output}"
+        return jump_picture(self.words, multisets, self.order).svg(title, adaptive)

@@ -11,6 +11,9 @@ from torch import Tensor
 
 from permparse.permutation.problem import JumpProblem
 
+SHOWN = 2
+"""Examples that a notebook shows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -68,6 +71,20 @@ class Solution:
             for row, b in enumerate(examples):
                 tensor[(b, *inside)] = new[row]
         return replace(self, **values)
+
+    def _repr_html_(self) -> str:
+        """U and the jump marginals of the first examples as heat maps; for notebooks."""
+        from permparse.drawing import heat_map
+
+        maps = []
+        for b, n in enumerate(self.problem.sizes()[:SHOWN]):
+            tokens, positions = [f"token {i}" for i in range(n)], [str(j + 1) for j in range(n)]
+            state = "converged" if bool(self.converged[b]) else f"residual {float(self.residual[b]):.1e}"
+            u, jumps = self.u[b, :n, :n].tolist(), self.jump_marginals[b, :n, :n].tolist()
+            maps.append(heat_map(f"U of example {b} ({state})", u, tokens, positions, adaptive=True))
+            maps.append(heat_map(f"jumps of example {b}", jumps, tokens, tokens, adaptive=True))
+        rest = len(self.problem) - SHOWN
+        return "\n".join([*maps, f"<p>and {rest} more examples</p>" if rest > 0 else ""])
 
 
 def _cut(tensor: Tensor, size: int) -> Tensor:

@@ -36,6 +36,10 @@ class Task(ABC):
     """Whether outputs are raw text, to be cut into tokens by rules that a parser learns."""
     case_insensitive: bool = False
     """Whether the metric ignores case, so that a word may be copied into a token of other case."""
+    samples: tuple[str, ...] = ()
+    """Sentences to try, like those of training."""
+    deep_samples: tuple[str, ...] = ()
+    """Sentences to try that are longer or deeper than any of training."""
 
     @property
     @abstractmethod

@@ -26,6 +26,8 @@ class Doubling(Task):
 
     summary = "write a word twice; trained on short words, tested on longer ones (generated)"
     splits = ("train", "dev_iid", "dev", "test")
+    samples = ("a b c d e",)
+    deep_samples = ("k a b d c e a g f i j h",)
 
     symbols: int = field(default=11, metadata={"help": "size of the alphabet"})
     shortest: int = field(default=5, metadata={"help": "shortest word in training"})

@@ -32,6 +32,17 @@ class Fragment(Task):
     splits = ("train", "dev", "test", "gen")
     variables = True
     function_tokens = frozenset(("agent", "theme", "recipient", "content"))
+    samples = (
+        "Ines gave a bell to Dora .",
+        "the nurse under a market counted the ladder .",
+        "Linus claimed that Edgar believed that Jonas stole a mirror .",
+        "a basket was offered to Anton by the painter .",
+    )
+    deep_samples = (
+        "Hugo said that Yara claimed that Linus noticed that Ines knew that a singer slept .",
+        "Greta watched a hat in a harbour under a garden near the kitchen behind a bridge .",
+        "the clerk in the market under the library near the tower behind the cellar stole a hat .",
+    )
 
     size: int = field(default=3000, metadata={"help": "number of training examples"})
     depth: int = field(default=2, metadata={"help": "how deep places and that-clauses nest in training, at most 2"})

@@ -16,10 +16,12 @@ from permparse.base.files import located
 from permparse.base.storage import load_weights, pack, unpack
 from permparse.nn import Encoder, JumpScorer, MultisetTagger
 from permparse.parsers.base import Parser, Splits
+from permparse.parsers.explanation import Explanation
 from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
+from permparse.parsers.multiset_permutation.explain import Explainer
 from permparse.parsers.multiset_permutation.networks import (
     build_networks,
     count_words,
@@ -167,6 +169,9 @@ class MultisetPermutationParser(Parser):
                     f"expected an output of at most {self.recipe.max_tokens:,} tokens (setting max_tokens), "
                     f"got {tokens:,} for {len(tagging.sentence.words):,} words; split the text into sentences"
                 )
+
+    def explain(self, parse: Parse) -> Explanation | None:
+        return Explainer(self.codec, self.tagger, self.scorer, self.reranker.decoder).explain(parse)
 
     def calibrate(self, examples: Sequence[Example]) -> None:
         """Fit the confidence on held-out examples, by the task's main metric, and on corrupted sentences."""

@@ -1,0 +1,1 @@
+"""permparse inside other libraries."""

@@ -1,0 +1,87 @@
+"""The service as a process: stopped under load it answers what it accepted; a killed worker is replaced."""
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+
+import pytest
+
+from permparse.cli import run
+from service.running import running
+
+SENTENCE = "Ines gave a bell to Dora ."
+
+
+def test_sigterm_under_load_answers_every_accepted_request(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        answered, failed, stop = [], [], threading.Event()
+
+        def ask() -> None:
+            while not stop.is_set():
+                try:
+                    answered.append(service.parse(SENTENCE)["answers"][0]["parse"]["output"])
+                except HTTPError as error:
+                    failed.append(error.code)
+                except (URLError, ConnectionError, OSError):
+                    return  # The socket is closed: nothing was accepted.
+
+        clients = [threading.Thread(target=ask) for _ in range(16)]
+        for client in clients:
+            client.start()
+        while len(answered) < 40:
+            time.sleep(0.01)
+        code = service.stop()
+        stop.set()
+        for client in clients:
+            client.join(60)
+    assert code in (0, -signal.SIGTERM)
+    assert set(failed) <= {503}
+    lines = [json.loads(line) for line in service.log.read_text().splitlines() if line.startswith("{")]
+    requests = [line for line in lines if line.get("path") == "/parse"]
+    assert sum(line["status"] == 200 for line in requests) == len(answered)
+    closed = next(line for line in lines if line.get("event") == "closed")
+    assert closed["unanswered"] == 0
+
+
+def test_a_killed_worker_costs_the_others_nothing_and_is_replaced(tmp_path: Path) -> None:
+    with running(tmp_path, "--workers", "2") as service:
+        service.parse(SENTENCE)
+        started = re.compile(r"Started server process \[(\d+)\]")
+        while len(first := started.findall(service.log.read_text())) < 2:
+            time.sleep(0.1)
+        os.kill(int(first[0]), signal.SIGKILL)
+        time.sleep(0.2)
+        deadline = time.monotonic() + 100
+        while len(started.findall(service.log.read_text())) < 3:
+            assert time.monotonic() < deadline
+            try:
+                service.parse(SENTENCE)
+            except HTTPError as error:
+                assert error.code == 503  # The new worker is still loading.
+            time.sleep(0.1)
+        assert "permparse_requests_total" in service.get("/metrics").decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--host", "0.0.0.0"], "--token"),
+        (["--host", "0.0.0.0", "--token", "short"], "at least 16 characters"),
+        (["nowhere"], "no such folder"),
+        (["--host", "256.1.1.1", "--token", "x" * 16], "256.1.1.1"),
+    ],
+)
+def test_a_mistake_gets_one_line(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PERMPARSE_TOKEN", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(["serve", *arguments]) == 2
+    message = capsys.readouterr().err
+    assert words in message
+    assert message.count("\n") == 1
