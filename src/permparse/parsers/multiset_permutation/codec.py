@@ -119,14 +119,13 @@ class Codec:
     def encode(self, source: Sequence[str]) -> EncodedSentence:
         """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
         known = [self._encoded(word) for word in source]
-        ids, shapes, lexical = ([of[part] for of in known] for part in range(3))
         if self.task.end_token:
-            ids, shapes, lexical = [*ids, self.words.id(END)], [*shapes, SHAPES.index("none")], [*lexical, None]
+            known.append((self.words.id(END), SHAPES.index("none"), None))
         return EncodedSentence(
             tuple(source),
-            np.array(ids, dtype=np.int64),
-            np.array(shapes, dtype=np.int64).reshape(-1, 1),
-            tuple(lexical),
+            np.array([word_id for word_id, _, _ in known], dtype=np.int64),
+            np.array([shape for _, shape, _ in known], dtype=np.int64).reshape(-1, 1),
+            tuple(lexical for _, _, lexical in known),
         )
 
     def _encoded(self, word: str) -> tuple[int, int, str | None]:

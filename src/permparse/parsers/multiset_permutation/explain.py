@@ -63,7 +63,7 @@ class Explainer:
         u, marginals, converged = _relaxed(problem)
         clock.stop("relax")
         doubts += [*_jump_doubts(problem, parse), *_output_doubts(parse)]
-        steps = jump_log_probs(problem, 0, parse.order).exp().tolist()
+        steps = np.exp(jump_log_probs(problem, [parse.order])[0]).tolist()
         return Explanation(
             tagging.word_probs(), tuple(round(p, 4) for p in steps), u, marginals, converged, tuple(doubts), seconds
         )

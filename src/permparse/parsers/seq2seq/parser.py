@@ -20,7 +20,9 @@ from permparse.parsers.base import Parser, Splits, device_of
 from permparse.parsers.multiset_permutation import confidence
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
-from permparse.parsers.multiset_permutation.networks import count_words, give_vectors
+from permparse.parsers.multiset_permutation.networks import count_words
+from permparse.parsers.multiset_permutation.stored import read_calibration
+from permparse.parsers.multiset_permutation.vectors import give_vectors, restore_vectors, vector_files
 from permparse.parsers.parse import Alternative, Parse
 from permparse.parsers.recipe import Recipe, Round
 from permparse.parsers.seq2seq import proposals
@@ -154,11 +156,17 @@ class Seq2SeqParser(Parser):
         )
 
     def files(self) -> dict[str, bytes]:
+        codec = self.codec.to_json().encode()
         return {
-            CODEC_FILE: self.codec.to_json().encode(),
+            CODEC_FILE: codec,
             CALIBRATION_FILE: json.dumps(asdict(self.calibration)).encode(),
-            NETWORK_FILE: pack(self.network.state_dict()),
+            NETWORK_FILE: pack(self.network.state_dict(), belongs_to=codec),
         }
+
+
+def calibration_of(files: Mapping[str, bytes], where: str) -> Calibration:
+    """The calibration of a saved parser."""
+    return Calibration(**read_calibration(files[CALIBRATION_FILE], f"{where}: {CALIBRATION_FILE}"))
 
 
 class EncoderDecoderParser(Seq2SeqParser):
@@ -181,16 +189,19 @@ class EncoderDecoderParser(Seq2SeqParser):
         return [*known, *super().facts()]
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
-        found = give_vectors(self.network.encoder, self.codec.words) if new_stages else None
-        return [] if found is None else [f"vectors of {found.found:,} of {found.words:,} words"]
+        return give_vectors({TRANSLATE: self.network.encoder}, self.codec.words, new_stages)
+
+    def files(self) -> dict[str, bytes]:
+        return super().files() | vector_files({TRANSLATE: self.network.encoder})
 
     @classmethod
     def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
         assert isinstance(recipe, EncoderDecoderRecipe)
         codec = Seq2SeqCodec.from_json(files[CODEC_FILE].decode(), task)
         network = build_network(recipe, codec, codec.words.sizes, codec.copying)
-        load_weights(network, unpack(files[NETWORK_FILE]), where)
-        return cls(recipe, codec, network, Calibration(**json.loads(files[CALIBRATION_FILE])))
+        load_weights(network, unpack(files[NETWORK_FILE], f"{where}: {NETWORK_FILE}", files[CODEC_FILE]), where)
+        restore_vectors({TRANSLATE: network.encoder}, codec.words, files, where)
+        return cls(recipe, codec, network, calibration_of(files, where))
 
 
 class LSTMParser(EncoderDecoderParser):

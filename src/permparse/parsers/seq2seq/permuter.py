@@ -6,7 +6,6 @@ the permutations of z'.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
@@ -30,12 +29,12 @@ from permparse.parsers.recipe import Recipe, Round, Training
 from permparse.parsers.seq2seq import proposals
 from permparse.parsers.seq2seq.codec import Seq2SeqCodec
 from permparse.parsers.seq2seq.parser import (
-    CALIBRATION_FILE,
     CODEC_FILE,
     NETWORK_FILE,
     EncoderDecoderParser,
     TransformerParser,
     build_network,
+    calibration_of,
 )
 from permparse.parsers.seq2seq.recipe import TransformerRecipe
 from permparse.parsers.seq2seq.sources import Pairs, Source
@@ -154,9 +153,9 @@ class PermuterParser(EncoderDecoderParser):
         assert isinstance(recipe, PermuterRecipe)
         codec = Seq2SeqCodec.from_json(files[CODEC_FILE].decode(), task)
         tagger, network = _networks(recipe, codec)
-        load_weights(tagger, unpack(files[TAGGER_FILE]), where)
-        load_weights(network, unpack(files[NETWORK_FILE]), where)
-        return cls(recipe, codec, network, tagger, Calibration(**json.loads(files[CALIBRATION_FILE])))
+        for module, file in ((tagger, TAGGER_FILE), (network, NETWORK_FILE)):
+            load_weights(module, unpack(files[file], f"{where}: {file}", files[CODEC_FILE]), where)
+        return cls(recipe, codec, network, tagger, calibration_of(files, where))
 
 
 def _networks(recipe: PermuterRecipe, codec: Seq2SeqCodec) -> tuple[MultisetTagger, EncoderDecoder]:

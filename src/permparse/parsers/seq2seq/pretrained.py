@@ -17,10 +17,9 @@ from permparse.base.settings import Table
 from permparse.base.storage import load_weights, unpack
 from permparse.parsers.base import RECIPE_FILE, Parser, device_of
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
-from permparse.parsers.multiset_permutation.confidence import Calibration
 from permparse.parsers.recipe import Recipe, Training
 from permparse.parsers.seq2seq.codec import Lengths
-from permparse.parsers.seq2seq.parser import CALIBRATION_FILE, CODEC_FILE, NETWORK_FILE, Seq2SeqParser
+from permparse.parsers.seq2seq.parser import CALIBRATION_FILE, CODEC_FILE, NETWORK_FILE, Seq2SeqParser, calibration_of
 from permparse.parsers.seq2seq.pretrained_network import PretrainedSeq2Seq, from_files, from_hub, to_files
 from permparse.parsers.seq2seq.recipe import Seq2SeqRecipe
 from permparse.parsers.seq2seq.sources import Source
@@ -136,7 +135,6 @@ class PretrainedParser(Seq2SeqParser):
             name: content for name, content in files.items() if name not in OWN_FILES and name != "recipe.toml"
         }
         tokenizer, network = from_files(described, where)
-        load_weights(network, unpack(files[NETWORK_FILE]), where)
+        load_weights(network, unpack(files[NETWORK_FILE], f"{where}: {NETWORK_FILE}", files[CODEC_FILE]), where)
         codec = PieceCodec.from_json(files[CODEC_FILE].decode(), task, tokenizer)
-        calibration = Calibration(**json.loads(files[CALIBRATION_FILE]))
-        return cls(recipe, codec, network.to(device_of(recipe)), calibration)
+        return cls(recipe, codec, network.to(device_of(recipe)), calibration_of(files, where))
