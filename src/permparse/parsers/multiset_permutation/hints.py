@@ -13,6 +13,7 @@ from permparse.base.errors import UserError
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
 from permparse.parsers.multiset_permutation.recipe import Hints
 from permparse.text import VAR, Copies, align, is_variable
+from permparse.text.counting import count_speakers
 
 
 def alignment_hints(
@@ -26,15 +27,40 @@ def alignment_hints(
         return _aligned(codec, sentences, targets, settings.threshold)
     if kind == "task":
         return _attributed(codec, sentences, targets, lambda s, t: codec.producers(s).attributed(t, _homes(codec, t)))
-    adjacent = kind == "value"
+    adjacent = kind in ("value", "auto")
     anchored = _attributed(codec, sentences, targets, lambda s, t: codec.producers(s).anchored(t, adjacent))
     if kind == "anchor":
         return anchored
-    aligned = _aligned(codec, sentences, targets, settings.threshold)
+    hints = _completed(anchored, _aligned(codec, sentences, targets, settings.threshold))
+    return hints if kind == "value" else _completed(_counted(codec, sentences, targets), hints)
+
+
+def _completed(hints: Sequence[list[Copies]], others: Sequence[list[Copies]]) -> list[list[Copies]]:
+    """The hints of each example, and others for the tokens that have none."""
     return [
         [*first, *(hint for hint in second if hint.symbol not in {h.symbol for h in first})]
-        for first, second in zip(anchored, aligned, strict=True)
+        for first, second in zip(hints, others, strict=True)
     ]
+
+
+def _counted(
+    codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]]
+) -> list[list[Copies]]:
+    """Tokens at the words that there are as many of, where one output token comes from each."""
+    words = _words(codec, sentences)
+    speakers = count_speakers(words, targets)
+    hints = []
+    for sentence, target, free in zip(words, targets, _free(codec, sentences, targets), strict=True):
+        numbers = Counter(target)
+        where = {t: [i for i, word in enumerate(sentence) if word in speakers[t]] for t in free & speakers.keys()}
+        found = [(i, token) for token, places in where.items() if len(places) == numbers[token] for i in places]
+        hints.append([Copies(token, 1, (i,)) for i, token in sorted(found)])
+    return hints
+
+
+def _words(codec: Codec, sentences: Sequence[EncodedSentence]) -> list[list[str]]:
+    """The words of each sentence as the vocabulary knows them."""
+    return [[codec.words.token(i) for i in sentence.ids[: len(sentence.words)].tolist()] for sentence in sentences]
 
 
 def _attributed(
@@ -65,8 +91,7 @@ def _aligned(
     """The links of an IBM-1 aligner, and what every output contains at the end token."""
     # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
     tokens = [[t for t in target if not (codec.variables and is_variable(t))] for target in targets]
-    words = [[codec.words.token(i) for i in sentence.ids[: len(sentence.words)].tolist()] for sentence in sentences]
-    links = align(words, tokens, threshold=threshold, null_links=codec.task.end_token)
+    links = align(_words(codec, sentences), tokens, threshold=threshold, null_links=codec.task.end_token)
     everywhere = _in_every(tokens) if codec.task.end_token else {}
     return [
         [link for link in of if link.symbol not in everywhere and link.symbol in free]

@@ -80,8 +80,9 @@ def from_figures(examples: Sequence[Example]) -> Table:
             "max_count": min(MOST_COPIES, max(2, copies)),
             "ff_dropout": ff_dropout,
             "encoder": {"kind": ENCODERS[0], "dropout": dropout, "rare_dropout": 1.0},
-            # A relation belongs to the first word of its value, throughout training: only so can there be more later.
-            "hints": {"kind": "value", "weight": 0.7, "epochs": MOST_EPOCHS},
+            # A token belongs to the words that there are as many of, a relation to the first word of its value,
+            # throughout training: only so can there be more of them later.
+            "hints": {"kind": "auto", "weight": 0.7, "epochs": MOST_EPOCHS},
             "training": {
                 "lr": 2e-3,
                 "averaging": averaging,
