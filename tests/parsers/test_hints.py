@@ -25,10 +25,10 @@ def hinted(folder: Path, lines: list[str], kind: str = "ibm1") -> list[set[tuple
     ]
 
 
-def test_tokens_of_every_output_belong_to_the_end_and_copied_ones_need_no_hint(tmp_path):
+def test_the_papers_hints_are_links_of_the_aligner_and_copied_tokens_need_none(tmp_path):
     lines = ["find ann\tGET ann", "find bob\tGET bob", "count ann\tGET COUNT ann", "count bob\tGET COUNT bob"]
     hints = hinted(tmp_path, lines)
-    assert all(("<end>", "GET") in of for of in hints)
+    assert hints[:2] == [set(), set()]  # "find" and the end token share GET
     assert all(("count", "COUNT") in of for of in hints[2:])
     assert not any(token in ("ann", "bob") for of in hints for _, token in of)
 

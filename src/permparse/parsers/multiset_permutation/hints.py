@@ -31,7 +31,7 @@ def alignment_hints(
     anchored = _attributed(codec, sentences, targets, lambda s, t: codec.producers(s).anchored(t, adjacent))
     if kind == "anchor":
         return anchored
-    hints = _completed(anchored, _aligned(codec, sentences, targets, settings.threshold))
+    hints = _completed(anchored, _aligned(codec, sentences, targets, settings.threshold, at_end=True))
     return hints if kind == "value" else _completed(_counted(codec, sentences, targets), hints)
 
 
@@ -86,13 +86,20 @@ def _homes(codec: Codec, target: Sequence[str]) -> list[int | None]:
 
 
 def _aligned(
-    codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]], threshold: float
+    codec: Codec,
+    sentences: Sequence[EncodedSentence],
+    targets: Sequence[Sequence[str]],
+    threshold: float,
+    at_end: bool = False,
 ) -> list[list[Copies]]:
-    """The links of an IBM-1 aligner, and what every output contains at the end token."""
+    """The links of an IBM-1 aligner, to which the end token is the empty word (appendix C.3 of the paper).
+
+    With ``at_end``, the end token also gets what every output contains, where other hints find words for the rest.
+    """
     # All tokens are aligned, also those that leave nothing to guess: they keep their words from claiming others.
     tokens = [[t for t in target if not (codec.variables and is_variable(t))] for target in targets]
     links = align(_words(codec, sentences), tokens, threshold=threshold, null_links=codec.task.end_token)
-    everywhere = _in_every(tokens) if codec.task.end_token else {}
+    everywhere = _in_every(tokens) if at_end and codec.task.end_token else {}
     return [
         [link for link in of if link.symbol not in everywhere and link.symbol in free]
         + [Copies(token, count, (len(sentence.words),)) for token, count in everywhere.items() if token in free]
