@@ -12,7 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+Answer = tuple[str, str, str]
+"""Name of an attack, verdict and detail."""
+SHARES = 6
+"""Processes that share the attacks of a section."""
 FAULT = "FAULT "
 """How a verdict begins that must not happen."""
 MEMORY = 12 << 30
@@ -73,7 +78,7 @@ def isolated(attack: Callable[[], tuple[str, str]], seconds: float) -> tuple[str
     return verdict, detail
 
 
-def forked(work: Callable[[], None]) -> int:
+def forked(work: Callable[[], object]) -> int:
     """Start work in a forked child; its process id."""
     child = os.fork()
     if child == 0:
@@ -97,3 +102,18 @@ def exit_code(child: int, seconds: float = 600.0) -> int:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return -signal.SIGALRM
+
+
+def shared(attack: Callable[[range], list[Answer]], count: int, scratch: Path) -> Section:
+    """The attacks 0..count-1, shared out among forked processes, each of which attacks with its numbers in turn."""
+    section, children = Section(), {}
+    for first in range(SHARES):
+        report, numbers = scratch / f"share-{first}.json", range(first, count, SHARES)
+        children[report] = forked(lambda r=report, n=numbers: r.write_text(json.dumps(attack(n))))
+    for report, child in children.items():
+        if code := exit_code(child, 10 * 3600):
+            section.add(report.name, f"{FAULT}share ended", f"exit code {code}")
+        else:
+            for name, verdict, detail in json.loads(report.read_text()):
+                section.add(name, verdict, detail)
+    return section
