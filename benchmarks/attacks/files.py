@@ -82,7 +82,7 @@ def attack_files(count: int, scratch: Path) -> Section:
     warm = scratch / "warm.tsv"
     warm.write_bytes(_file(random.Random(0), 20))
     run(["train", str(warm), "--quiet", "--output", str(scratch / "warm"), "--set", "adapt=false", *as_options(QUICK)])
-    return shared(lambda numbers: [_attacked(number, scratch) for number in numbers], count, scratch)
+    return shared(lambda number: _attacked(number, scratch), count, scratch)
 
 
 def _attacked(number: int, scratch: Path) -> Answer:

@@ -35,7 +35,7 @@ def attack_kills(count: int, scratch: Path) -> Section:
     assert _weights(scratch / "again") == expected
     chance = random.Random(int.from_bytes(os.urandom(4)))
     moments = [chance.uniform(0.02, 0.95) * seconds for _ in range(count)]
-    return shared(lambda numbers: [_attacked(n, moments[n], scratch, expected) for n in numbers], count, scratch)
+    return shared(lambda number: _attacked(number, moments[number], scratch, expected), count, scratch)
 
 
 def _attacked(number: int, moment: float, scratch: Path, expected: list[bytes]) -> Answer:
