@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 from attacks.small import NETWORKS, as_options
-from attacks.verdict import FAULT, Section, exit_code, forked, isolated
+from attacks.verdict import FAULT, Answer, Section, isolated, shared
 from permparse.cli import run
 
 SECONDS = 120.0
 """A file that takes longer counts as a hang."""
 LARGEST = 5000
-SHARES = 6
-"""Processes that share the files."""
 ADAPTED = 10
 """One file of so many is trained with `adapt`, which tries what suits it."""
 QUICK = [
@@ -85,33 +82,18 @@ def attack_files(count: int, scratch: Path) -> Section:
     warm = scratch / "warm.tsv"
     warm.write_bytes(_file(random.Random(0), 20))
     run(["train", str(warm), "--quiet", "--output", str(scratch / "warm"), "--set", "adapt=false", *as_options(QUICK)])
-    shares = [range(first, count, SHARES) for first in range(SHARES)]
-    reports = [scratch / f"share-{first}.json" for first in range(SHARES)]
-    children = [
-        forked(lambda share=share, report=report: _attack_share(share, scratch, report))
-        for share, report in zip(shares, reports, strict=True)
-    ]
-    section = Section()
-    for child, report in zip(children, reports, strict=True):
-        if code := exit_code(child, 10 * 3600):
-            section.add(report.name, f"{FAULT}share ended", f"exit code {code}")
-        else:
-            for name, verdict, detail in json.loads(report.read_text()):
-                section.add(name, verdict, detail)
-    return section
+    return shared(lambda number: _attacked(number, scratch), count, scratch)
 
 
-def _attack_share(numbers: range, scratch: Path, report: Path) -> None:
-    """Attack with the files of these numbers, one after the other."""
-    found = []
-    for number in numbers:
-        chance, path = random.Random(number), scratch / f"{number}.tsv"
-        content = _file(chance, int(LARGEST ** (chance.random() ** 1.5)))  # most files are small
-        path.write_bytes(content)
-        adapted = number % ADAPTED == 0 and content.count(b"\n") < 300
-        found.append((f"file {number}", *isolated(_attack(path, scratch / f"run-{number}", adapted), SECONDS)))
-        path.unlink()
-    report.write_text(json.dumps(found))
+def _attacked(number: int, scratch: Path) -> Answer:
+    """What became of the file of this number."""
+    chance, path = random.Random(number), scratch / f"{number}.tsv"
+    content = _file(chance, int(LARGEST ** (chance.random() ** 1.5)))  # most files are small
+    path.write_bytes(content)
+    adapted = number % ADAPTED == 0 and content.count(b"\n") < 300
+    verdict, detail = isolated(_attack(path, scratch / f"run-{number}", adapted), SECONDS)
+    path.unlink()
+    return f"file {number}", verdict, detail
 
 
 def _attack(path: Path, folder: Path, adapted: bool) -> Callable[[], tuple[str, str]]:

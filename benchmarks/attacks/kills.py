@@ -9,52 +9,64 @@ import time
 from pathlib import Path
 
 from attacks.small import SMALL
-from attacks.verdict import FAULT, Section, exit_code, forked
+from attacks.verdict import FAULT, Answer, Section, exit_code, forked, shared
 from permparse import Parser, load_recipe, train
 from permparse.training import loop
 
-MOST_KILLS = 4
-"""One training is killed up to so often before it is left to finish."""
+TRAINED = [
+    *SMALL,
+    "data.train_examples=64",
+    "tagger.training.epochs=4",
+    "tagger.training.evaluate_every=2",
+    "scorer.training.epochs=2",
+    "scorer.training.evaluate_every=2",
+]
 
 
 def attack_kills(count: int, scratch: Path) -> Section:
-    """``count`` kills. Trainings are forked from this process, which has all modules loaded, so that most kills fall
-    into training and not into imports; checkpoints are written far more often than in earnest."""
+    """``count`` kills, of a training each. Trainings are forked from this process, which has all modules loaded, so
+    that kills fall into training and not into imports; checkpoints are written far more often than in earnest."""
     loop.CHECKPOINT_SECONDS = 0.02
-    section, chance = Section(), random.Random(int.from_bytes(os.urandom(4)))
-    started = time.monotonic()
     _train(scratch / "whole")
-    seconds = time.monotonic() - started
-    expected, number = _weights(scratch / "whole"), 0
-    while section.verdicts.total() < count:
-        number += 1
-        folder = scratch / f"killed-{number}"
-        kills = min(chance.randint(1, MOST_KILLS), count - section.verdicts.total())
-        for _ in range(kills):
-            child = forked(lambda folder=folder: _train(folder))
-            time.sleep(chance.uniform(0.02, 0.9) * seconds)
-            os.kill(child, signal.SIGKILL)
-            exit_code(child)
-        finished = exit_code(forked(lambda folder=folder: _train(folder)))
-        same = finished == 0 and _weights(folder) == expected
-        scratch_left = [path.name for path in folder.rglob("*.part")]
-        for kill in range(kills):
-            name = f"training {number}, kill {kill + 1}"
-            if finished:
-                section.add(name, f"{FAULT}not resumed", f"exit code {finished}")
-            elif not same:
-                section.add(name, f"{FAULT}other weights")
-            elif scratch_left:
-                section.add(name, f"{FAULT}scratch files", ", ".join(scratch_left))
-            else:
-                section.add(name, "same weights")
-    return section
+    expected = _weights(scratch / "whole")
+    started = time.process_time()
+    _train(scratch / "again")
+    seconds = time.process_time() - started
+    assert _weights(scratch / "again") == expected
+    chance = random.Random(int.from_bytes(os.urandom(4)))
+    moments = [chance.uniform(0.02, 0.95) * seconds for _ in range(count)]
+    return shared(lambda number: _attacked(number, moments[number], scratch, expected), count, scratch)
+
+
+def _attacked(number: int, moment: float, scratch: Path, expected: list[bytes]) -> Answer:
+    """Kill a training after so many seconds of its own time, and let another process finish it."""
+    folder, name = scratch / f"killed-{number}", f"kill {number} after {moment:.2f} s"
+    child = forked(lambda: _train(folder))
+    while _seconds(child) < moment:
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    exit_code(child)
+    begun = (folder / "recipe.toml").exists()
+    if code := exit_code(forked(lambda: _train(folder))):
+        return name, f"{FAULT}not resumed", f"exit code {code}"
+    if _weights(folder) != expected:
+        return name, f"{FAULT}other weights", ""
+    if left := [path.name for path in folder.rglob("*.part")]:
+        return name, f"{FAULT}scratch files", ", ".join(left)
+    return name, "same weights" if begun else "same weights, killed before the run began", ""
+
+
+def _seconds(child: int) -> float:
+    """The CPU time of a process; without end once it is over."""
+    fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    over = fields[0] == "Z"
+    return float("inf") if over else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _train(folder: Path) -> None:
     """Begin the training, or go on with it."""
     begun = (folder / "recipe.toml").exists()
-    train(load_recipe("doubling", SMALL), folder, resume=begun, quiet=True)
+    train(load_recipe("doubling", TRAINED), folder, resume=begun, quiet=True)
 
 
 def _weights(folder: Path) -> list[bytes]:

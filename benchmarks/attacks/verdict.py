@@ -11,10 +11,18 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
+Answer = tuple[str, str, str]
+"""Name of an attack, verdict and detail."""
+SHARES = 6
+"""Processes that share the attacks of a section."""
 FAULT = "FAULT "
 """How a verdict begins that must not happen."""
+LONGEST_DETAIL = 500
+"""Characters of a verdict and of its detail at most: a pipe takes them at once."""
 MEMORY = 12 << 30
 """Bytes of address space that an attacked process may ask for."""
 
@@ -56,7 +64,7 @@ def isolated(attack: Callable[[], tuple[str, str]], seconds: float) -> tuple[str
             answer = attack()
         except BaseException as error:
             answer = f"{FAULT}raw {type(error).__name__}", str(error)
-        os.write(writing, json.dumps(answer).encode()[:60_000])
+        os.write(writing, json.dumps([part[:LONGEST_DETAIL] for part in answer]).encode())
         os._exit(0)
     os.close(writing)
     answered = select.select([reading], [], [], 10 * seconds)[0]
@@ -73,7 +81,7 @@ def isolated(attack: Callable[[], tuple[str, str]], seconds: float) -> tuple[str
     return verdict, detail
 
 
-def forked(work: Callable[[], None]) -> int:
+def forked(work: Callable[[], object]) -> int:
     """Start work in a forked child; its process id."""
     child = os.fork()
     if child == 0:
@@ -97,3 +105,32 @@ def exit_code(child: int, seconds: float = 600.0) -> int:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return -signal.SIGALRM
+
+
+def shared(attack: Callable[[int], Answer], count: int, scratch: Path) -> Section:
+    """The attacks 0..count-1, shared out among forked processes. If interrupted, what was attacked so far counts."""
+    reports = [scratch / f"share-{first}.jsonl" for first in range(SHARES)]
+    children = [
+        forked(lambda first=first, report=report: _attack_in_turn(attack, range(first, count, SHARES), report))
+        for first, report in enumerate(reports)
+    ]
+    section = Section()
+    try:
+        for child in children:
+            if code := exit_code(child, 10 * 3600):
+                section.add(f"process {child}", f"{FAULT}share ended", f"exit code {code}")
+    except KeyboardInterrupt:
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+    for report in reports:
+        for line in report.read_text().splitlines() if report.exists() else ():
+            section.add(*json.loads(line))
+    return section
+
+
+def _attack_in_turn(attack: Callable[[int], Answer], numbers: range, report: Path) -> None:
+    with open(report, "a", encoding="utf-8") as file:
+        for number in numbers:
+            file.write(json.dumps(attack(number)) + "\n")
+            file.flush()

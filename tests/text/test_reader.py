@@ -1,5 +1,7 @@
 """Every malformed file is reported by file, line and remedy; every well-formed one is read as it is."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -105,3 +107,9 @@ def test_clean_sentence_makes_white_space_single():
 def test_clean_sentence_refuses_emptiness_and_control_characters(text):
     with pytest.raises(UserError, match="the sentence"):
         clean_sentence(text)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.tsv")
+    with pytest.raises(UserError, match="expected a regular file, found a FIFO"):
+        read_tsv(tmp_path / "pipe.tsv")

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from permparse.base.errors import UserError
+from permparse.base.reading import read_regular
 
 FIELDS = ("input", "output", "category")
+LARGEST = 4 << 30
+"""Bytes of a file at most."""
 
 
 class Row(NamedTuple):
@@ -69,7 +72,7 @@ def _read_text(path: Path) -> str:
     if path.is_dir():
         raise UserError(f"{path} is a folder: expected a tab-separated file; name a file inside it")
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path, LARGEST).data
     except FileNotFoundError:
         raise UserError(f"{path} does not exist: check the path (relative to {Path.cwd()})") from None
     except OSError as error:
