@@ -1,6 +1,6 @@
 """One training step of the permutation layer compared with the textbook algorithm, and what acceleration adds.
 
-    python benchmarks/solver.py [--quick] [--output results/bench_solver.json]
+    python benchmarks/solver.py [--quick] [--only convergence] [--output results/bench_solver.json]
 
 A step is the prior, the posterior (tokens of n/2 types, so about two places each) and the gradient of all scores, in
 float64. The textbook materialises W and differentiates through its sweeps; where its memory would not fit, its batch
@@ -23,6 +23,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from rich.table import Table
 
@@ -36,6 +37,7 @@ BATCHES = {10: 32, 20: 32, 40: 32, 80: 8}
 TEXTBOOK_PARTS = {10: 32, 20: 32, 40: 4, 80: 1}
 """Examples the textbook works on at a time."""
 EXPONENT_SIZES = (20, 40, 80, 160)
+LIMIT_SIZES = (30, 80, 160, 320)
 LARGE = 500
 
 
@@ -76,6 +78,19 @@ class Sweeps:
 
 
 @dataclass
+class Limit:
+    """A sweep beside the least that it has to do: two products of n×n matrices by BLAS. CPU microseconds."""
+
+    size: int
+    sweep: float
+    products: float
+
+    @property
+    def ratio(self) -> float:
+        return self.sweep / self.products
+
+
+@dataclass
 class Report:
     """All that is written to the JSON file."""
 
@@ -87,6 +102,7 @@ class Report:
     large_size: int = LARGE
     large_seconds: float = 0.0
     large_megabytes: float = 0.0
+    limits: list[Limit] = field(default_factory=list)
     convergence: list[Sweeps] = field(default_factory=list)
 
 
@@ -192,6 +208,22 @@ def measure_growth(report: Report, sizes: tuple[int, ...]) -> None:
     report.exponent = statistics.linear_regression(*zip(*logs, strict=True)).slope
 
 
+def measure_limits(report: Report, sizes: tuple[int, ...], repeats: int) -> None:
+    for size in sizes:
+        note(f"sweeps beside their products, n = {size}")
+        scores, _ = training_batch(size, 1)
+        problem = JumpProblem(*scores).detach()
+        x, y = np.random.default_rng(size).random((2, size, size))
+        product = np.empty((size - 1, size))
+
+        def products(x=x, y=y, product=product) -> None:
+            for _ in range(2 * SWEEPS):
+                np.dot(x[1:], y, product)
+
+        sweep = best_time(lambda p=problem: FIXED.solve(p), repeats) / SWEEPS
+        report.limits.append(Limit(size, 1e6 * sweep, 1e6 * best_time(products, repeats) / SWEEPS))
+
+
 def convergence_problem(index: int) -> JumpProblem:
     """n from 8 to 30, standard normal scores; every other problem favours a hidden order by 4."""
     generator = torch.Generator().manual_seed(index)
@@ -235,6 +267,13 @@ def measure_convergence(report: Report, count: int, limit: int) -> None:
 
 
 def show(report: Report) -> None:
+    show_steps(report)
+    show_convergence(report)
+
+
+def show_steps(report: Report) -> None:
+    if not report.steps:
+        return
     table = Table(title=f"One training step, {SWEEPS} sweeps for each solve, CPU milliseconds for the batch")
     for column in ("n", "batch", "ours", "textbook", "speed-up", "ours with early stop and acceleration"):
         table.add_column(column, justify="right")
@@ -254,7 +293,16 @@ def show(report: Report) -> None:
     out.print(f"Time grows as n^{report.exponent:.2f} over n = {report.exponent_sizes}.")
     if report.large_seconds:
         out.print(f"n = {LARGE}: {report.large_seconds:.1f} s and {report.large_megabytes:.0f} MB for one example.")
-    table = Table(title="Sweeps to a residual of 1e-6: plain → accelerated")
+
+
+def show_convergence(report: Report) -> None:
+    table = Table(title="One sweep, CPU microseconds")
+    for column in ("n", "sweep", "two BLAS products", "times its two BLAS products"):
+        table.add_column(column, justify="right")
+    for limit in report.limits:
+        table.add_row(str(limit.size), f"{limit.sweep:.1f}", f"{limit.products:.1f}", f"{limit.ratio:.2f}")
+    out.print(table)
+    table = Table(title="Sweeps to a residual of 1e-6: plain → accelerated (a Newton step counts as 2n sweeps)")
     for column in ("temperature", "median", "worst", "converged", "ms per problem"):
         table.add_column(column, justify="right")
     for c in report.convergence:
@@ -271,6 +319,7 @@ def show(report: Report) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes only, about a minute")
+    parser.add_argument("--only", choices=["convergence", "limits"], help="measure nothing else")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -278,14 +327,18 @@ def main() -> None:
     our_step(warm, warm_allowed, BregmanSolver(threads=1))
 
     report = Report()
-    measure_steps(report, [10, 20] if arguments.quick else list(BATCHES), 5)
-    measure_growth(report, EXPONENT_SIZES[:3] if arguments.quick else EXPONENT_SIZES)
-    if not arguments.quick:
+    if arguments.only is None:
+        measure_steps(report, [10, 20] if arguments.quick else list(BATCHES), 5)
+        measure_growth(report, EXPONENT_SIZES[:3] if arguments.quick else EXPONENT_SIZES)
+    if arguments.only is None and not arguments.quick:
         note(f"one example of n = {LARGE}")
         scores, allowed = training_batch(LARGE, 1)
         report.large_seconds = best_time(lambda: our_step(scores, allowed, FIXED), 1)
         report.large_megabytes = peak_megabytes(LARGE, 1, textbook=False)
-    measure_convergence(report, 20 if arguments.quick else 200, 3000)
+    if arguments.only != "convergence":
+        measure_limits(report, LIMIT_SIZES[:2] if arguments.quick else LIMIT_SIZES, 5)
+    if arguments.only != "limits":
+        measure_convergence(report, 20 if arguments.quick else 200, 3000)
     show(report)
     if arguments.output:
         arguments.output.write_text(json.dumps(asdict(report), indent=1) + "\n")

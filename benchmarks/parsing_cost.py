@@ -1,0 +1,114 @@
+"""What a parse costs as the sentence grows: time and peak memory, for ordinary and for repeated words.
+
+    python benchmarks/parsing_cost.py [runs/mine] [--sizes 100 200 ...] [--output results/bench_parsing_cost.json]
+
+Without the folder of a run, the parser is one of the doubling task as it is before training, made to answer every word
+with two tokens: its scores prefer no order, which is the worst case for the search. "Ordinary" are words of the
+vocabulary at random, "repeated" is one word again and again. CPU seconds of one thread; memory is the peak above the
+state before the parse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from rich.table import Table
+
+from permparse import Parser, load_recipe
+from permparse.base.console import note, out
+from permparse.parsers.registry import parser_class
+from permparse.tasks import get_task
+from permparse.text import SPECIAL_SYMBOLS
+from solver import _kilobytes as kilobytes
+
+SIZES = (100, 200, 400, 800, 1600, 3200)
+NO_LIMIT = 10**6
+
+
+@dataclass
+class Cost:
+    """One parse."""
+
+    kind: str
+    words: int
+    tokens: int
+    seconds: float
+    megabytes: float
+    proven_optimal: bool
+
+
+def untrained() -> Parser:
+    """A parser whose tagger answers every word with the same two tokens, and whose scorer knows nothing."""
+    recipe = load_recipe("doubling", [f"max_words={NO_LIMIT}", f"max_tokens={NO_LIMIT}"])
+    task = get_task(recipe.task)
+    parser = parser_class(recipe.parser).build(recipe, task, task.load("train")[:200])
+    tagger, first = parser.networks["tag"], len(SPECIAL_SYMBOLS)
+    with torch.no_grad():
+        tagger.logits.bias.unflatten(0, (-1, tagger.symbol_count))[0, first : first + 2] = 50.0
+    return parser
+
+
+def sentence(kind: str, vocabulary: list[str], size: int) -> str:
+    words = random.Random(size).choices(vocabulary, k=size) if kind == "ordinary" else [vocabulary[0]] * size
+    return " ".join(words)
+
+
+def measure(parser: Parser, kind: str, text: str) -> Cost:
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before, begin = kilobytes("VmRSS"), time.process_time()
+    parse = parser.parse(text)
+    seconds = time.process_time() - begin
+    megabytes = (kilobytes("VmHWM") - before) / 1024
+    return Cost(kind, len(parse.words), len(parse.tokens), seconds, megabytes, parse.proven_optimal)
+
+
+def exponent(costs: list[Cost], value: str) -> float:
+    """Slope of log value over log words."""
+    points = [(math.log(c.words), math.log(max(getattr(c, value), 1e-3))) for c in costs]
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("run", nargs="?", type=Path, help="folder of a trained parser")
+    options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="words of a sentence")
+    options.add_argument("--output", type=Path, help="write the figures to this JSON file")
+    arguments = options.parse_args()
+    torch.set_num_threads(1)
+    if arguments.run is None:
+        parser = untrained()
+    else:
+        parser = Parser.load(arguments.run, max_words=NO_LIMIT, max_tokens=NO_LIMIT)
+    vocabulary = [word for word in parser.codec.words.tokens[3:] if word.isalpha()]
+    table = Table(title="One parse, CPU seconds and peak memory")
+    for column in ("words", "", "tokens", "seconds", "MB", "proven best"):
+        table.add_column(column, justify="right")
+    costs: dict[str, list[Cost]] = {"ordinary": [], "repeated": []}
+    parser.parse(sentence("ordinary", vocabulary, 20))
+    for kind, found in costs.items():
+        measure(parser, kind, sentence(kind, vocabulary, 30))  # compiles what this kind needs
+        for size in arguments.sizes:
+            cost = measure(parser, kind, sentence(kind, vocabulary, size))
+            note(f"{kind}, {size} words: {cost.seconds:.2f} s")
+            found.append(cost)
+            row = (f"{cost.seconds:.2f}", f"{cost.megabytes:,.0f}", "yes" if cost.proven_optimal else "no")
+            table.add_row(f"{size:,}", kind, f"{cost.tokens:,}", *row)
+    out.print(table)
+    slopes = {kind: {v: exponent(found, v) for v in ("seconds", "megabytes")} for kind, found in costs.items()}
+    for kind, slope in slopes.items():
+        out.print(f"{kind}: time grows as n^{slope['seconds']:.2f}, memory as n^{slope['megabytes']:.2f}")
+    if arguments.output:
+        rows = [asdict(cost) for found in costs.values() for cost in found]
+        arguments.output.write_text(json.dumps({"costs": rows, "exponents": slopes}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
