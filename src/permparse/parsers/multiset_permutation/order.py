@@ -14,7 +14,7 @@ from permparse.nn import JumpScorer, Sentence, saturated, scorer_batch
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe, OrderTraining
 from permparse.parsers.multiset_permutation.tag import Tagged
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature
-from permparse.permutation.decoding import Decoded, decode, k_best
+from permparse.permutation.decoding import Decoded, beam_orders, decode, k_best
 
 BATCH = 64
 SEARCH_EFFORT = 300
@@ -103,6 +103,8 @@ def order_decoder(recipe: MultisetPermutationRecipe) -> OrderDecoder:
     """The decoder that the recipe names; "hungarian" rounds U* of the very problem that the loss is made of."""
     if recipe.decoder == "search":
         return search_orders
+    if recipe.decoder == "beam":
+        return beam_orders
     exact = replace(training_solver(recipe.scorer.training), tolerance=ROUNDING_TOLERANCE, max_sweeps=ROUNDING_SWEEPS)
 
     def round_orders(problem: JumpProblem) -> list[Decoded]:
