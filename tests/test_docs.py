@@ -21,6 +21,7 @@ from permparse.cli import app, run
 from permparse.parsers import load_recipe, recipe_names
 from permparse.parsers.legacy import DROPPED, RENAMED, RETIRED
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
+from permparse.parsers.registry import PARSERS, parser_class
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
@@ -184,7 +185,7 @@ def test_commands_are_understood(page: Path) -> None:
 
 @every_page
 def test_settings_exist(page: Path) -> None:
-    known = {key for key, _, _ in documentation(MultisetPermutationRecipe)}
+    known = {key for name in PARSERS for key, _, _ in documentation(parser_class(name).recipe_class)}
     if page.name == "CHANGELOG.md":
         known |= {*RENAMED, *RETIRED, *DROPPED}
     for text in _inline(page):

@@ -33,8 +33,8 @@ def command(
     data: DataFolder = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
     decoder: Annotated[
-        Literal["search", "hungarian"] | None,
-        typer.Option("--decoder", help="Override the recipe's decoder: path search, or the paper's rounding."),
+        Literal["search", "hungarian", "beam"] | None,
+        typer.Option("--decoder", help="Override the recipe's decoder: path search, the paper's rounding, a beam."),
     ] = None,
     candidates: Annotated[
         int | None,

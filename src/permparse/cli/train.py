@@ -60,7 +60,7 @@ def command(
       permparse train cogs --resume              after Ctrl-C, kill -9 or a power cut
     """
     if settings:
-        _print_settings(recipe)
+        _print_settings(recipe, set_ or [])
         return
     if recipe is None and output is None:
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
@@ -92,12 +92,11 @@ def command(
         out.print((folder / RUN_FILE).read_text(encoding="utf-8").strip(), markup=False)
 
 
-def _print_settings(recipe: str | None) -> None:
+def _print_settings(recipe: str | None, overrides: list[str]) -> None:
     from permparse.base.settings import documentation
     from permparse.parsers.recipe import load_recipe
-    from permparse.parsers.registry import DEFAULT_PARSER, parser_class
 
-    kind = type(load_recipe(recipe)) if recipe else parser_class(DEFAULT_PARSER).recipe_class
+    kind = type(load_recipe("tsv" if recipe is None or is_own_file(recipe) else recipe, overrides))
     table = Table("setting", "default", "what it does", box=None, pad_edge=False, header_style="bold")
     for key, default, text in documentation(kind):
         table.add_row(key, escape(default), escape(text))

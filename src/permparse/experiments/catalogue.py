@@ -247,6 +247,7 @@ CHOICES = (
     Choice("temperature-2", "temperature: 1 / log² n (the authors' code)", "scorer.training.temperature_power=2.0"),
     Choice("decoder-search", "decoder: path search", "decoder=search"),
     Choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
+    Choice("decoder-beam", "decoder: beam search over jumps", "decoder=beam"),
     Choice("candidates-20", "candidates: 20 multisets", "candidates=20"),
     Choice("candidates-1", "candidates: the likeliest multiset (the paper)", "candidates=1"),
     Choice("normalised", "scores: normalised", "scorer.normalise=true"),

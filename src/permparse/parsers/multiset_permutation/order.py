@@ -16,7 +16,7 @@ from permparse.nn import JumpScorer, Sentence, saturated, scorer_batch
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe, OrderTraining
 from permparse.parsers.multiset_permutation.tag import Tagged
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature
-from permparse.permutation.decoding import Decoded, decode, k_best
+from permparse.permutation.decoding import Decoded, beam_orders, decode, k_best
 
 BATCH = 64
 SEARCH_EFFORT = 300
@@ -121,6 +121,8 @@ def order_decoder(recipe: MultisetPermutationRecipe) -> OrderDecoder:
     """The decoder that the recipe names; "hungarian" rounds U* of the problem that the loss is made of, sharpened."""
     if recipe.decoder == "search":
         return PathSearch(recipe.search_steps)
+    if recipe.decoder == "beam":
+        return beam_orders
     temperature = Temperature(1.0 / recipe.sharpening, recipe.scorer.training.temperature_power)
     exact = BregmanSolver(temperature, ROUNDING_TOLERANCE, ROUNDING_SWEEPS)
 

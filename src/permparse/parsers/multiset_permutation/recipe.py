@@ -10,7 +10,7 @@ from permparse.base.settings import Section
 from permparse.nn import ScorerSettings, TaggerSettings
 from permparse.parsers.recipe import Recipe, Training
 
-Decoder = Literal["search", "hungarian"]
+Decoder = Literal["search", "hungarian", "beam"]
 TAG, ORDER = "tag", "order"
 """The two stages."""
 
@@ -72,8 +72,8 @@ class MultisetPermutationRecipe(Recipe):
     stages: ClassVar[tuple[str, ...]] = (TAG, ORDER)
 
     decoder: Decoder = "search"
-    """How the trained parser orders tokens: by searching for the best path score, or by rounding the relaxed
-    permutation with the Hungarian algorithm (the paper). Training does not depend on it."""
+    """How the trained parser orders tokens: by searching for the best path score, by rounding the relaxed permutation
+    with the Hungarian algorithm (the paper), or by a beam search over jumps. Training does not depend on it."""
     sharpening: float = Field(default=1.0, gt=0, le=1e6)
     """With the Hungarian decoder: how many times lower the temperature is than in training (10 in the reference
     implementation of the paper). Training does not depend on it."""
