@@ -5,6 +5,7 @@ The queue is bounded; a request is taken whole or not at all.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -16,9 +17,12 @@ from permparse.base.errors import UserError
 from permparse.parsers import Parse, Parser
 from permparse.service.messages import Answer, ErrorCode
 from permparse.service.metrics import Metrics
+from permparse.service.settings import ServiceSettings
 
 BATCH = 64
 """Sentences parsed together at most."""
+MEMORY = 0.3
+"""How much the latest batch changes the pace that is expected."""
 
 
 class Refusal(Exception):
@@ -30,7 +34,11 @@ class Refusal(Exception):
 
 
 class Overloaded(Exception):
-    """The queue is full, or the service is shutting down."""
+    """There is more to do than can be done in time, or the service is shutting down."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(f"try again in {wait:.0f} s")
+        self.retry_after = max(1, math.ceil(wait))
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,9 @@ class Job:
 class Batcher:
     """A parser in a thread of its own, fed through a bounded queue."""
 
-    def __init__(self, load: Callable[[], Parser], max_queue: int, max_words: int, metrics: Metrics) -> None:
-        self._load, self.max_queue, self.max_words, self.metrics = load, max_queue, max_words, metrics
+    def __init__(self, load: Callable[[], Parser], settings: ServiceSettings, metrics: Metrics) -> None:
+        self._load, self.settings, self.metrics = load, settings, metrics
+        self._pace = 0.0
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -79,10 +88,13 @@ class Batcher:
         return self._thread.is_alive() and self.failure is None
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Queue all of these; Overloaded if there is no room for all."""
+        """Queue all of these; Overloaded if there is no room for all, or they would wait longer than half the time that a
+        request may take, at the pace of late."""
         with self._changed:
-            if self._closing or not self.alive or len(self._waiting) + len(jobs) > self.max_queue:
-                raise Overloaded
+            queue, wait = len(self._waiting) + len(jobs), len(self._waiting) * self._pace
+            full = queue > self.settings.max_queue or wait > self.settings.max_seconds / 2
+            if self._closing or not self.alive or full:
+                raise Overloaded(wait)
             self._waiting.extend(jobs)
             self.metrics.queue.set(len(self._waiting))
             self._changed.notify()
@@ -124,7 +136,12 @@ class Batcher:
                 # One sentence must not cost the others their answers.
                 for job in jobs:
                     self._answer_alone(parser, job)
-            self.metrics.parsing.observe((monotonic() - start) / len(jobs))
+            self._keep_pace((monotonic() - start) / len(jobs))
+
+    def _keep_pace(self, seconds: float) -> None:
+        """Remember how long a sentence takes of late."""
+        self.metrics.parsing.observe(seconds)
+        self._pace = seconds if self._pace == 0 else self._pace + MEMORY * (seconds - self._pace)
 
     def _is_short_enough(self, parser: Parser, job: Job) -> bool:
         try:
@@ -132,10 +149,10 @@ class Batcher:
         except Exception as error:
             job.answer.set_exception(error)
             return False
-        if words > self.max_words:
-            message = f"expected at most {self.max_words} words, got {words:,}"
+        if words > self.settings.max_words:
+            message = f"expected at most {self.settings.max_words} words, got {words:,}"
             job.answer.set_exception(Refusal("too_long", message))
-        return words <= self.max_words
+        return words <= self.settings.max_words
 
     def _answer_alone(self, parser: Parser, job: Job) -> None:
         if not job.answer.done():
