@@ -126,6 +126,7 @@ def test_too_long_a_sentence_is_refused(client: Client) -> None:
         assert response.status_code == 422
         assert response.json()["errors"][0]["code"] in ("too_long", "invalid_request")
     assert client.parse("nurse " * 100).status_code == 200
+    assert "at most 40 words with n_best = 5" in client.parse("nurse " * 50, n_best=5).text
 
 
 def test_too_many_items_and_too_large_a_body_are_refused(client: Client) -> None:

@@ -21,6 +21,8 @@ from permparse.service.settings import ServiceSettings
 
 BATCH = 64
 """Sentences parsed together at most."""
+N_BEST_EFFORT = 8000
+"""n_best · words² may be no more: 5 alternatives up to 40 words, 20 up to 20."""
 MEMORY = 0.3
 """How much the latest batch changes the pace that is expected."""
 
@@ -88,8 +90,8 @@ class Batcher:
         return self._thread.is_alive() and self.failure is None
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Queue all of these; Overloaded if there is no room for all, or they would wait longer than half the time that a
-        request may take, at the pace of late."""
+        """Queue all of these; Overloaded if there is no room for all, or if, at the pace of late, they would wait longer
+        than half the time that a request may take."""
         with self._changed:
             queue, wait = len(self._waiting) + len(jobs), len(self._waiting) * self._pace
             full = queue > self.settings.max_queue or wait > self.settings.max_seconds / 2
@@ -149,10 +151,12 @@ class Batcher:
         except Exception as error:
             job.answer.set_exception(error)
             return False
-        if words > self.settings.max_words:
-            message = f"expected at most {self.settings.max_words} words, got {words:,}"
+        most = most_words(self.settings.max_words, job.n_best)
+        if words > most:
+            with_best = f" with n_best = {job.n_best}" if most < self.settings.max_words else ""
+            message = f"expected at most {most} words{with_best}, got {words:,}"
             job.answer.set_exception(Refusal("too_long", message))
-        return words <= self.settings.max_words
+        return words <= most
 
     def _answer_alone(self, parser: Parser, job: Job) -> None:
         if not job.answer.done():
@@ -168,6 +172,12 @@ class Batcher:
                 job.answer.set_exception(Refusal("invalid_sentence", str(answer)))
             else:
                 job.answer.set_result(Answer(parse=answer, explanation=parser.explain(answer) if job.details else None))
+
+
+def most_words(limit: int, n_best: int) -> int:
+    """How long a sentence may be: alternatives cost time that grows with their number and with the square of the
+    length, where many orders are equally good."""
+    return limit if n_best == 1 else min(limit, math.isqrt(N_BEST_EFFORT // n_best))
 
 
 def warm_up(parser: Parser) -> None:
