@@ -126,6 +126,7 @@ def test_too_long_a_sentence_is_refused(client: Client) -> None:
         assert response.status_code == 422
         assert response.json()["errors"][0]["code"] in ("too_long", "invalid_request")
     assert client.parse("nurse " * 100).status_code == 200
+    assert "at most 40 words with n_best = 5" in client.parse("nurse " * 50, n_best=5).text
 
 
 def test_too_many_items_and_too_large_a_body_are_refused(client: Client) -> None:
@@ -344,7 +345,7 @@ def test_the_log_holds_no_sentence_unless_asked(box: Parser, caplog: pytest.LogC
 
 
 def test_closing_answers_what_waits(box: Parser) -> None:
-    batcher = Batcher(lambda: box, 100, 100, Metrics())
+    batcher = Batcher(lambda: box, ServiceSettings(model="x"), Metrics())
     batcher.start()
     jobs = [Job(SENTENCE, 1, False) for _ in range(70)]
     batcher.submit(jobs)
@@ -361,7 +362,7 @@ def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
         assert wait.wait(60)
         return box
 
-    batcher = Batcher(slowly, 5, 100, Metrics())
+    batcher = Batcher(slowly, ServiceSettings(model="x", max_queue=5), Metrics())
     batcher.start()
     batcher.submit([Job(SENTENCE, 1, False) for _ in range(3)])
     with pytest.raises(Overloaded):
@@ -369,6 +370,16 @@ def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
     assert batcher.waiting == 3
     wait.set()
     batcher.close()
+
+
+def test_a_queue_that_would_take_too_long_is_full(box: Parser) -> None:
+    batcher = Batcher(lambda: box, ServiceSettings(model="x", max_seconds=10), Metrics())
+    batcher._keep_pace(1.0)
+    batcher._thread.is_alive = lambda: True  # type: ignore[method-assign]
+    batcher.submit([Job(SENTENCE, 1, False) for _ in range(6)])
+    with pytest.raises(Overloaded) as refused:
+        batcher.submit([Job(SENTENCE, 1, False)])
+    assert refused.value.retry_after == 6
 
 
 def test_settings_travel_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:

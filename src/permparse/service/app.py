@@ -54,7 +54,7 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
     """The application of a service; ``load`` gives the parser that ``settings.model`` names, unless it is told to."""
     metrics = Metrics(settings.workers > 1)
     load = load or (lambda: Parser.load(settings.model))
-    batcher = Batcher(load, settings.max_queue, settings.max_words, metrics)
+    batcher = Batcher(load, settings, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -205,8 +205,8 @@ def _add_error_handlers(app: FastAPI) -> None:
         return JSONResponse(ErrorResponse(errors=error.errors).model_dump(), error.status)
 
     @app.exception_handler(Overloaded)
-    async def overloaded(_: Request, __: Overloaded) -> JSONResponse:
-        return error_response(503, "overloaded", "too many sentences are waiting; try again", RETRY_AFTER)
+    async def overloaded(_: Request, error: Overloaded) -> JSONResponse:
+        return error_response(503, "overloaded", "too many sentences are waiting", error.retry_after)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -5,6 +5,7 @@ The queue is bounded; a request is taken whole or not at all.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -16,9 +17,14 @@ from permparse.base.errors import UserError
 from permparse.parsers import Parse, Parser
 from permparse.service.messages import Answer, ErrorCode
 from permparse.service.metrics import Metrics
+from permparse.service.settings import ServiceSettings
 
 BATCH = 64
 """Sentences parsed together at most."""
+N_BEST_EFFORT = 8000
+"""n_best · words² may be no more: 5 alternatives up to 40 words, 20 up to 20."""
+MEMORY = 0.3
+"""How much the latest batch changes the pace that is expected."""
 
 
 class Refusal(Exception):
@@ -30,7 +36,11 @@ class Refusal(Exception):
 
 
 class Overloaded(Exception):
-    """The queue is full, or the service is shutting down."""
+    """There is more to do than can be done in time, or the service is shutting down."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(f"try again in {wait:.0f} s")
+        self.retry_after = max(1, math.ceil(wait))
 
 
 @dataclass(frozen=True)
@@ -47,8 +57,9 @@ class Job:
 class Batcher:
     """A parser in a thread of its own, fed through a bounded queue."""
 
-    def __init__(self, load: Callable[[], Parser], max_queue: int, max_words: int, metrics: Metrics) -> None:
-        self._load, self.max_queue, self.max_words, self.metrics = load, max_queue, max_words, metrics
+    def __init__(self, load: Callable[[], Parser], settings: ServiceSettings, metrics: Metrics) -> None:
+        self._load, self.settings, self.metrics = load, settings, metrics
+        self._pace = 0.0
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -79,10 +90,13 @@ class Batcher:
         return self._thread.is_alive() and self.failure is None
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Queue all of these; Overloaded if there is no room for all."""
+        """Queue all of these; Overloaded if there is no room for all, or if, at the pace of late, they would wait longer
+        than half the time that a request may take."""
         with self._changed:
-            if self._closing or not self.alive or len(self._waiting) + len(jobs) > self.max_queue:
-                raise Overloaded
+            queue, wait = len(self._waiting) + len(jobs), len(self._waiting) * self._pace
+            full = queue > self.settings.max_queue or wait > self.settings.max_seconds / 2
+            if self._closing or not self.alive or full:
+                raise Overloaded(wait)
             self._waiting.extend(jobs)
             self.metrics.queue.set(len(self._waiting))
             self._changed.notify()
@@ -124,7 +138,12 @@ class Batcher:
                 # One sentence must not cost the others their answers.
                 for job in jobs:
                     self._answer_alone(parser, job)
-            self.metrics.parsing.observe((monotonic() - start) / len(jobs))
+            self._keep_pace((monotonic() - start) / len(jobs))
+
+    def _keep_pace(self, seconds: float) -> None:
+        """Remember how long a sentence takes of late."""
+        self.metrics.parsing.observe(seconds)
+        self._pace = seconds if self._pace == 0 else self._pace + MEMORY * (seconds - self._pace)
 
     def _is_short_enough(self, parser: Parser, job: Job) -> bool:
         try:
@@ -132,10 +151,12 @@ class Batcher:
         except Exception as error:
             job.answer.set_exception(error)
             return False
-        if words > self.max_words:
-            message = f"expected at most {self.max_words} words, got {words:,}"
+        most = most_words(self.settings.max_words, job.n_best)
+        if words > most:
+            with_best = f" with n_best = {job.n_best}" if most < self.settings.max_words else ""
+            message = f"expected at most {most} words{with_best}, got {words:,}"
             job.answer.set_exception(Refusal("too_long", message))
-        return words <= self.max_words
+        return words <= most
 
     def _answer_alone(self, parser: Parser, job: Job) -> None:
         if not job.answer.done():
@@ -151,6 +172,12 @@ class Batcher:
                 job.answer.set_exception(Refusal("invalid_sentence", str(answer)))
             else:
                 job.answer.set_result(Answer(parse=answer, explanation=parser.explain(answer) if job.details else None))
+
+
+def most_words(limit: int, n_best: int) -> int:
+    """How long a sentence may be: alternatives cost time that grows with their number and with the square of the
+    length, where many orders are equally good."""
+    return limit if n_best == 1 else min(limit, math.isqrt(N_BEST_EFFORT // n_best))
 
 
 def warm_up(parser: Parser) -> None:

@@ -40,8 +40,10 @@ export async function describeModel(attempts = 120) {
   }
 }
 
-export async function parse(sentence, bestCount = 5) {
-  const body = JSON.stringify({ sentence, n_best: bestCount, details: true });
+// Alternatives are asked for where the service gives them: of sentences up to 40 words.
+export async function parse(sentence) {
+  const words = sentence.match(/\w+|[^\w\s]/gu)?.length ?? 0;
+  const body = JSON.stringify({ sentence, n_best: words < 38 ? 5 : 1, details: true });
   const answer = await call("parse", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   return answer.answers[0];
 }
