@@ -139,3 +139,14 @@ def test_round_trip_through_json(case_insensitive):
 def test_damaged_json_is_refused(broken):
     with pytest.raises((KeyError, TypeError, ValueError)):
         Lexicon.from_json(broken)
+
+
+def test_by_number_a_token_is_left_to_the_words_that_there_are_as_many_of() -> None:
+    """A dash stands wherever the token does, in other numbers; a comma and "and" say a token together."""
+    sources = ["- do -", "do - - do", "- - do x", "y", "x , y and y", "x and y"] * 10
+    targets = ["all", "all all", "all x", "y", "x sep y sep y", "x sep y"] * 10
+    examples = [Example(tuple(s.split()), tuple(t.split()), t, s) for s, t in zip(sources, targets, strict=True)]
+    entries = Lexicon.induce(examples, by_number=True).entries
+    assert entries["do"] == "all"
+    assert "-" not in entries
+    assert "sep" not in entries.values()

@@ -119,11 +119,17 @@ class Task(ABC):
 
 
 def build_lexicon(
-    mode: str, task: Task, examples: Sequence[Example], variables: bool | None = None, fold: bool | None = None
+    mode: str,
+    task: Task,
+    examples: Sequence[Example],
+    variables: bool | None = None,
+    fold: bool | None = None,
+    by_number: bool = False,
 ) -> Lexicon:
     """The lexicon of a mode (induced, copy, none) with the task's own exceptions, from training examples.
 
     ``variables``: numbers name positions; ``fold``: case does not matter in copying; both as in the task if not given.
+    ``by_number``: see `Lexicon.induce`.
     """
     variables = task.variables if variables is None else variables
     fold = task.case_insensitive if fold is None else fold
@@ -134,6 +140,7 @@ def build_lexicon(
             function_tokens=task.function_tokens,
             case_insensitive=fold,
             variables=variables,
+            by_number=by_number,
         )
     if mode == "copy":
         return Lexicon.copying(

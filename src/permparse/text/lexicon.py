@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from permparse.text.counting import count_speakers
 from permparse.text.example import Example
 from permparse.text.producers import is_variable
 
@@ -24,6 +25,9 @@ COPIED = 0.5
 word is copyable."""
 FOLDED, FOLDED_SHARE = 10, 0.1
 """Types copied in another case, at least so many and of so many copied ones, from which on case is ignored."""
+TOGETHER = 0.05
+"""Share of the sentences with one of several words, from which on another of them is there too often for forms of one
+word."""
 UBIQUITOUS = 0.8
 """A token in more than this share of the outputs is structure, not the meaning of a word."""
 
@@ -58,15 +62,22 @@ class Lexicon:
         function_tokens: Iterable[str] = (),
         case_insensitive: bool = False,
         variables: bool = False,
+        by_number: bool = False,
     ) -> "Lexicon":
-        """Entries that hold throughout the training data, copying for every other word."""
+        """Entries that hold throughout the training data, copying for every other word.
+
+        With ``by_number``, a token of which there are always as many as of some words is left to these words; it has no
+        entry if several of them stand in one sentence, such as the commas and the "and" of a list.
+        """
         plain = cls.copying(examples, non_copyable=non_copyable, case_insensitive=case_insensitive, variables=variables)
         sources = [[plain._word(x) for x in example.source] for example in examples]
         targets = [[plain.canonical(y) for y in example.target] for example in examples]
         excluded = set(function_tokens) | set(non_copyable)
         if variables:
             excluded.update(y for target in targets for y in target if is_variable(y))
-        entries = induce_entries(sources, targets, excluded)
+        speakers = count_speakers(sources, targets) if by_number else {}
+        excluded |= {token for token, words in speakers.items() if _stand_together(words, sources)}
+        entries = induce_entries(sources, targets, excluded, speakers)
         return replace(plain, mode="induced", entries=entries, never_copied=plain.never_copied - entries.keys())
 
     @classmethod
@@ -205,9 +216,12 @@ def _frequent_spellings(lexicon: Lexicon, examples: Sequence[Example]) -> dict[s
 
 
 def induce_entries(
-    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], excluded: Iterable[str] = ()
+    sources: Sequence[Sequence[str]],
+    targets: Sequence[Sequence[str]],
+    excluded: Iterable[str] = (),
+    speakers: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, str]:
-    """word → token such that, over all pairs,
+    """word → token (one of its ``speakers``, where a token has any) such that, over all pairs,
 
     1. the token stands in every output whose sentence has the word, but not in nearly every output there is;
     2. every output with the token has a word in its sentence that maps to it (group necessity);
@@ -231,7 +245,8 @@ def induce_entries(
         banned.update(tokens[y] for y in np.flatnonzero(n_token > UBIQUITOUS * len(sources)))
     candidates: list[list[int]] = [[] for _ in words]
     for x, y, count in zip(together.row, together.col, together.data, strict=True):
-        if count == n_word[x] and tokens[y] not in banned:
+        possible = words if speakers is None else speakers.get(tokens[y], words)
+        if count == n_word[x] and tokens[y] not in banned and (possible is words or words[x] in possible):
             candidates[x].append(int(y))
     for x, word in enumerate(words):
         candidates[x].sort(key=lambda y: _preference(word, tokens[y], int(n_token[y])))
@@ -240,6 +255,12 @@ def induce_entries(
     choice = _cover(candidates, has_word, has_token)
     needed = _needed(choice, words, tokens, n_word, has_word, has_token)
     return {words[x]: tokens[choice[x]] for x in sorted(needed)}
+
+
+def _stand_together(words: Collection[str], sources: Sequence[Sequence[str]]) -> bool:
+    """Whether different ones of these words often stand in the same sentence."""
+    found = [len(set(words).intersection(source)) for source in sources] if len(words) > 1 else []
+    return sum(number > 1 for number in found) > TOGETHER * sum(number > 0 for number in found)
 
 
 def _preference(word: str, token: str, frequency: int) -> tuple[bool, int, int, str]:

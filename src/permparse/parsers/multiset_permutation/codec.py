@@ -90,7 +90,7 @@ class Codec:
             examples = [replace(example, target=tuple(writing.shorten(example.output))) for example in examples]
             variables = variables or writing.first_position is not None
         fold = task.case_insensitive or (task.raw_outputs and copies_ignore_case(examples))
-        lexicon = build_lexicon(data.lexicon, task, examples, variables, fold)
+        lexicon = build_lexicon(data.lexicon, task, examples, variables, fold, by_number=writing is not None)
         lower = frozenset(word for example in examples for word in example.source if word == word.lower())
         looked_up = {word: lexicon.lookup(word) for example in examples for word in example.source}
         words = Vocabulary.build(

@@ -15,7 +15,7 @@ from permparse.parsers.recipe import Round
 from permparse.tasks import Task
 from permparse.text import Example, Writing
 
-TAG_STEPS, ORDER_STEPS, TRIAL_STEPS = 3000, 1500, 1200
+TAG_STEPS, ORDER_STEPS, TRIAL_STEPS = 3000, 1000, 1200
 """Steps of training that suit data of any size: small data is seen often, large data a few times. Shorter trials
 prefer what is learned fast to what holds on longer inputs."""
 MOST_EPOCHS, FEWEST_EPOCHS = 150, 3
@@ -92,7 +92,7 @@ def from_figures(examples: Sequence[Example]) -> Table:
         "scorer": {
             "ff_dropout": 0.2,
             "encoder": {"dropout": 0.2},
-            "training": _training(ORDER_STEPS, 32, len(examples)),
+            "training": {"averaging": 0.99, **_training(ORDER_STEPS, 32, len(examples))},
         },
     }
 
