@@ -24,7 +24,7 @@ def _shell(script: str) -> subprocess.CompletedProcess[str]:
     """A command of bash in which `permparse` is ours."""
     program = f'permparse() {{ {sys.executable} -m permparse "$@"; }}; set -o pipefail; {script}'
     return subprocess.run(
-        ["bash", "-c", program], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+        ["bash", "-c", program], capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL
     )
 
 
@@ -35,7 +35,7 @@ def test_ctrl_c_at_the_prompt_exits_with_130(tiny_run: Path) -> None:
     assert "one sentence per line" in process.stderr.readline()
     time.sleep(0.2)  # so that it waits for a line
     process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=60)
+    _, rest = process.communicate(timeout=600)
     os.close(ours)
     os.close(theirs)
     assert process.returncode == 130

@@ -223,7 +223,7 @@ def test_a_vocabulary_belongs_to_its_weights(saved: Path) -> None:
         ("layers", "1000000000", "less than or equal to 100"),
         ("hidden_size", "16384", "has at least"),
         ("kind", '"subprocess:Popen"', "belongs to Python itself"),
-        ("kind", '"permparse:Parser"', "expected a subclass of Encoder"),
+        ("kind", '"permparse:Parser"', "expected a subclass of permparse.Encoder"),
         ("dropout", "nan", "finite number"),
     ],
 )

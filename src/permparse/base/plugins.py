@@ -30,7 +30,7 @@ def find_class(name: str, ours: Mapping[str, str], kind: str, group: str | None 
         raise UserError(f"no {kind} is called {name!r}; {nearest(name, ours)} (or give its path, module:Class)")
     found = _attribute(path, kind)
     if not isinstance(found, type) or not issubclass(found, base):
-        wanted = "a class" if base is object else f"a subclass of {base.__name__}"
+        wanted = f"a subclass of permparse.{base.__name__}" if isinstance(found, type) else "a class"
         raise UserError(f"the {kind} {name!r}: expected {wanted}, found {found!r:.100}")
     return found
 
