@@ -3,10 +3,9 @@
     python benchmarks/parsing_cost.py [runs/mine] [--sizes 100 200 ...] [--output results/bench_parsing_cost.json]
 
 Without the folder of a run, the parser is one of the doubling task as it is before training, made to answer every word
-with two tokens: its scores prefer no order, which is the worst case for the search. "Ordinary" are words of the
-vocabulary at random, "repeated" is one word again and again. The search is also timed alone on hard scores: random,
-all the same, pairs of tokens that want to follow each other, and points of a plane. CPU seconds of one thread; memory is
-the peak above the state before the parse.
+with two tokens. "Ordinary" are words of the vocabulary at random, "repeated" is one word again and again. The search is
+also timed alone on hard scores: random, all the same, pairs of tokens that want to follow each other, and points of a
+plane. CPU seconds of one thread; memory is the peak above the state before the parse.
 """
 
 from __future__ import annotations
