@@ -14,6 +14,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+REMEMBERED_SIZE = 128
+"""Up to this size the orders of visits are kept, at most 11 MB in all."""
+
 
 def geometric_log_attention(
     scores: Float[Tensor, "*B n n"], mask: Bool[Tensor, "*keys n"] | None = None
@@ -48,7 +51,6 @@ def by_direction(left: Float[Tensor, "*B n"], right: Float[Tensor, "*B n"]) -> F
     return torch.where(index[:, None] < index, right[..., None], left[..., None])
 
 
-@lru_cache(maxsize=64)
 def visiting_order(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """The order in which every row visits the columns: itself, then right and left in turns, outwards.
 
@@ -66,13 +68,18 @@ def visiting_order(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     return order, rank
 
 
+_remembered_order = lru_cache(maxsize=REMEMBERED_SIZE)(visiting_order)
+
+
 class _SumOfCloser(torch.autograd.Function):
     """y[k, i] = Σ x[k, j] over the j that row k visits before i. Linear, so its gradient sums over those
     visited after."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        order, rank = (index.expand(x.shape) for index in visiting_order(x.shape[-1], x.device))
+        size = x.shape[-1]
+        find = _remembered_order if size <= REMEMBERED_SIZE else visiting_order
+        order, rank = (index.expand(x.shape) for index in find(size, x.device))
         ctx.save_for_backward(order, rank)
         sums = x.gather(-1, order).cumsum(-1)
         # exclusive sums: shift by one place instead of subtracting, which would lose digits

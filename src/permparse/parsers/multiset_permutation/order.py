@@ -52,7 +52,7 @@ EMPTY = Ordered([], 0.0, True, 0.0, 0.0)
 """The order of no tokens."""
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def order(
     scorer: JumpScorer, sentences: Sequence[Sentence], tagged: Sequence[Tagged], decoder: OrderDecoder
 ) -> list[Ordered]:
@@ -71,7 +71,7 @@ def order(
     return [results.get(i, EMPTY) for i in range(len(sentences))]
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def n_best_orders(
     scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, n: int
 ) -> list[Ordered]:

@@ -52,7 +52,7 @@ class Tagging:
             yield Tagged(multiset, self.codec.tokens(multiset, self.sentence), log_prob)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def tag(codec: Codec, tagger: MultisetTagger, sentences: Sequence[EncodedSentence], n: int = 1) -> list[Tagging]:
     """Tag every sentence, in batches of similar length, so that its n best multisets are known."""
     if tagger.training:
