@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP := .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test format lock fresh clean
+.PHONY: help demo test box site format lock fresh clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,15 @@ test: .venv/dev  ## check style and types, then run the tests
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/python -m pytest
+
+box: .venv/run  ## make the parser in the box again, in about two minutes
+	rm -rf runs/box
+	.venv/bin/permparse train fragment --output runs/box
+	.venv/bin/python -c "from permparse import Parser; Parser.load('runs/box').save('src/permparse/models/fragment')"
+
+site: .venv/dev  ## build the documentation site in build/site
+	$(PIP) -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 format: .venv/dev  ## rewrite the code in the project's style
 	.venv/bin/ruff check --fix .

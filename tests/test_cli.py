@@ -38,8 +38,8 @@ def _mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = ("train", "evaluate", "parse", "compare", "data", "tasks", "reproduce", "bench", "demo", "warmup")
-    for command in commands:
+    commands = ["train", "evaluate", "parse", "compare", "data", "tasks", "reproduce", "bench", "demo", "warmup"]
+    for command in (*commands, "serve", "package"):
         assert run([command, "--help"]) == 0
         assert f"permparse {command}" in capsys.readouterr().out
     assert run(["--version"]) == 0
@@ -66,7 +66,7 @@ def test_a_mistyped_command_or_option_gets_one_line_too(capsys: pytest.CaptureFi
     assert "--nonsense" in _mistake(capsys, "train", "--nonsense")
     assert "permparse train --help says what there is" in _mistake(capsys, "train", "doubling", "--seed", "x")
     assert "'search', 'hungarian'" in _mistake(capsys, "evaluate", "x", "--decoder", "magic")
-    assert "model" in _mistake(capsys, "parse")
+    assert "run" in _mistake(capsys, "package").lower()
 
 
 def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,3 +313,19 @@ def test_who_reads_one_line_only_ends_the_command_in_peace(tiny_run: Path) -> No
     script = f"set -o pipefail; {command} | head -1 > /dev/null"
     found = subprocess.run(["bash", "-c", script], input=lines, capture_output=True, text=True)
     assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_the_parser_in_the_box_needs_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["parse", "the nurse slept .", "Ines slept ."]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == ["the nurse(1); sleep(2, agent=1)", "sleep(1, agent=Ines)"]
+    assert "the parser in the box" in captured.err
+
+
+def test_pictures_are_written_into_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["parse", "the nurse slept .", "--svg", "one.svg", "--html", "one.html"]) == 0
+    assert Path("one.svg").read_text().startswith("<svg")
+    assert "sleep(2, agent=1)" in Path("one.html").read_text()
+    assert "expected one sentence" in _mistake(
+        capsys, "parse", "fragment", "Ines slept .", "Dora slept .", "--svg", "x.svg"
+    )
