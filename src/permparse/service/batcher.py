@@ -90,7 +90,7 @@ class Batcher:
         return self._thread.is_alive() and self.failure is None
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Queue all of these; Overloaded if there is no room for all, or if at the pace of late they would wait longer
+        """Queue all of these; Overloaded if there is no room, or if at the pace of late they would wait longer
         than half the time that a request may take."""
         with self._changed:
             queue, wait = len(self._waiting) + len(jobs), len(self._waiting) * self._pace
