@@ -115,7 +115,7 @@ class Codec:
     def encode(self, source: Sequence[str]) -> EncodedSentence:
         """Words to ids; any word is fine, unknown ones share an id and keep their shape."""
         known = [self._encoded(word) for word in source]
-        ids, shapes, lexical = ([of[part] for of in known] for part in range(3))
+        ids, shapes, lexical = [i for i, _, _ in known], [s for _, s, _ in known], [token for _, _, token in known]
         if self.task.end_token:
             ids, shapes, lexical = [*ids, self.words.id(END)], [*shapes, SHAPES.index("none")], [*lexical, None]
         return EncodedSentence(
