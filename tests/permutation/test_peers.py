@@ -1,0 +1,44 @@
+"""The relaxed problem and its gradient by a general convex layer, cvxpylayers, where that is installed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from permparse.permutation import BregmanSolver, JumpProblem, relaxed_permutation
+
+cvxpylayers = pytest.importorskip("cvxpylayers.torch", exc_type=ImportError)
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def convex_layer(n: int, temperature: float):
+    """From position scores [i, j] and jump scores [k, i] to U, by stating the problem as it stands in the paper."""
+    cp = pytest.importorskip("cvxpy")
+    cells, jumps = cp.Parameter((n, n)), cp.Parameter((n, n))
+    u, w = cp.Variable((n, n)), [cp.Variable((n, n)) for _ in range(n - 1)]  # w[j - 1][k, i]
+    value = cp.sum(cp.multiply(u, cells)) + temperature * cp.sum(cp.entr(u))
+    rules = [cp.sum(u, axis=0) == 1, cp.sum(u, axis=1) == 1]
+    for j in range(1, n):
+        value += cp.sum(cp.multiply(w[j - 1], jumps)) + temperature * cp.sum(cp.entr(w[j - 1]))
+        rules += [cp.sum(w[j - 1], axis=0) == u[:, j], cp.sum(w[j - 1], axis=1) == u[:, j - 1], cp.diag(w[j - 1]) == 0]
+    return cvxpylayers.CvxpyLayer(cp.Problem(cp.Maximize(value), rules), parameters=[cells, jumps], variables=[u])
+
+
+def test_solution_and_gradient_are_those_of_a_general_convex_layer():
+    n, temperature = 4, 0.7
+    generator = torch.Generator().manual_seed(0)
+    start, jump, end = (torch.randn(1, *s, dtype=torch.float64, generator=generator) for s in ((n,), (n, n), (n,)))
+    weights = torch.randn(n, n, dtype=torch.float64, generator=generator)
+    ours = [x.clone().requires_grad_() for x in (start, jump, end)]
+    u = relaxed_permutation(JumpProblem(*ours), BregmanSolver(temperature, tolerance=1e-10)).u[0]
+    (u * weights).sum().backward()
+
+    theirs = [x[0].clone().requires_grad_() for x in (start, jump, end)]
+    cells = torch.stack([theirs[0], *[torch.zeros(n, dtype=torch.float64)] * (n - 2), theirs[2]], 1)
+    expected = convex_layer(n, temperature)(cells, theirs[1], solver_args={"eps": 1e-9, "max_iters": 20_000})[0]
+    (expected * weights).sum().backward()
+    torch.testing.assert_close(u, expected, atol=1e-5, rtol=0)
+    off_diagonal = ~torch.eye(n, dtype=torch.bool)
+    torch.testing.assert_close(ours[0].grad[0], theirs[0].grad, atol=1e-3, rtol=0)
+    torch.testing.assert_close(ours[1].grad[0][off_diagonal], theirs[1].grad[off_diagonal], atol=1e-3, rtol=0)
+    torch.testing.assert_close(ours[2].grad[0], theirs[2].grad, atol=1e-3, rtol=0)
