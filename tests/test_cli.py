@@ -281,6 +281,15 @@ def test_the_remedy_names_the_extra(capsys: pytest.CaptureFixture[str], monkeypa
     assert "pip install 'permparse[plot]'" in capsys.readouterr().err
 
 
+def test_the_demo_plots_both_parsers_by_depth(tmp_path: Path) -> None:
+    from permparse.cli.demo import _plot
+    from permparse.evaluation.scores import GroupScore
+
+    scores = {depth: GroupScore(10, {"exact": 0.5}, 0.6, 0.8) for depth in ("1", "2", "4")}
+    _plot({"ours": scores, "an LSTM with attention": scores}, "exact", 2, tmp_path / "depth.png")
+    assert (tmp_path / "depth.png").stat().st_size > 1000
+
+
 def test_a_byte_order_mark_is_no_word(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tiny_run: Path
 ) -> None:

@@ -13,7 +13,7 @@ from permparse.base.settings import Section
 from permparse.nn.decoders.base import Rows
 from permparse.nn.relative import FeedForward, RelativeAttention, split_heads
 
-Heads = Float[Tensor, "N h n e"]
+Heads = Float[Tensor, "N h _ e"]
 
 
 class TransformerDecoderSettings(Section):
@@ -118,7 +118,7 @@ class DecoderLayer(nn.Module):
         self,
         states: Float[Tensor, "N T d"],
         past: tuple[Heads, Heads],
-        seen: Bool[Tensor, "1 T n"],
+        seen: Bool[Tensor, "1 T _"],
         source: tuple[Heads, Heads],
         mask: Bool[Tensor, "N m"],
         first: int,
