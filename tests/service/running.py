@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-PATIENCE = 120
+PATIENCE = 240
 """Seconds until a service must be ready: loading compiles kernels on a fresh checkout."""
 
 
@@ -55,6 +55,9 @@ def running(folder: Path, *options: str) -> Iterator[Running]:
             try:
                 service.get("/ready")
                 break
+            except HTTPError as error:
+                error.close()
+                time.sleep(0.2)
             except (URLError, ConnectionError):
                 time.sleep(0.2)
         else:
