@@ -51,13 +51,14 @@ def test_sigterm_under_load_answers_every_accepted_request(tmp_path: Path) -> No
 
 def test_a_killed_worker_costs_the_others_nothing_and_is_replaced(tmp_path: Path) -> None:
     with running(tmp_path, "--workers", "2") as service:
-        service.parse(SENTENCE)
         started = re.compile(r"Started server process \[(\d+)\]")
+        deadline = time.monotonic() + 300
         while len(first := started.findall(service.log.read_text())) < 2:
+            assert time.monotonic() < deadline
             time.sleep(0.1)
         os.kill(int(first[0]), signal.SIGKILL)
         time.sleep(0.2)
-        deadline, statuses = time.monotonic() + 300, set()
+        statuses: set[int] = set()
         while len(started.findall(service.log.read_text())) < 3:
             assert time.monotonic() < deadline
             statuses.add(_status(service))
