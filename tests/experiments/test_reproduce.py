@@ -43,7 +43,7 @@ def test_without_a_name_it_lists_what_there_is(capsys: pytest.CaptureFixture[str
     assert run(["reproduce"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in catalogue.all_studies())
-    assert "0 of 10" in shown
+    assert "0 of 130" in shown
     assert not list(Path().iterdir())
 
 

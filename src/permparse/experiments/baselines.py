@@ -12,9 +12,9 @@ from permparse.experiments.study import Cell, Line, Row
 from permparse.parsers.recipe import recipe_names
 
 LABELS = {
-    "lstm": "LSTM with attention, our code",
-    "transformer": "Transformer with relative positions, our code",
-    "permuter": "our tagger, then a permuting Transformer",
+    "lstm": "LSTM with attention, our code; the paper's notation",
+    "transformer": "Transformer with relative positions, our code; the paper's notation",
+    "permuter": "our tagger, then a permuting Transformer; the paper's notation",
 }
 
 
