@@ -122,7 +122,7 @@ def test_settings_are_listed_as_they_are_written_with_their_choices(capsys: pyte
     lines = capsys.readouterr().out.splitlines()
     tensorboard = next(line for line in lines if line.startswith("tensorboard "))
     assert tensorboard.split()[1] == "false"
-    assert "One of: search, hungarian." in " ".join(" ".join(lines).split())
+    assert "One of: search, hungarian, beam." in " ".join(" ".join(lines).split())
     assert not any("None" in line for line in lines)
 
 

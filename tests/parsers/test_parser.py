@@ -94,7 +94,7 @@ def test_the_hungarian_decoder_rounds_the_relaxed_permutation(tiny_run: Path) ->
 
 
 def test_an_unknown_decoder_is_refused_in_words(tiny_run: Path) -> None:
-    with pytest.raises(UserError, match="'decoder': input should be 'search' or 'hungarian', got 'magic'"):
+    with pytest.raises(UserError, match="'decoder': input should be 'search', 'hungarian' or 'beam', got 'magic'"):
         Parser.load(tiny_run, decoder="magic")
 
 

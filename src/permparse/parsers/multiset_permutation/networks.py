@@ -85,4 +85,4 @@ def _least_weights(encoder: EncoderSettings, codec: Codec) -> int:
 def count_words(encoder: Encoder, codec: Codec, examples: Sequence[Example]) -> None:
     """Let an encoder know how rare the words of the training data are."""
     ids = np.concatenate([codec.encode(example.source).ids for example in examples])
-    encoder.count_words(torch.from_numpy(ids).to(next(encoder.parameters()).device))
+    encoder.count_words(torch.from_numpy(ids))
