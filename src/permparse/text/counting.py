@@ -21,7 +21,7 @@ HIGHEST = 4
 MOST_WORDS = 8
 """Words that may say a token together."""
 TIED = 0.005
-"""Words whose agreement differs by less are compared by how they are spelled, then by where they stand."""
+"""Words whose agreement differs by less are compared by where they stand."""
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -104,11 +104,9 @@ def _agreement(wanted: Counts, counts: Counts) -> float:
 def _nearest(
     token: str, words: Sequence[str], sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
 ) -> str:
-    """Of words that say a token equally well the one that is spelled like it, or else the one that stands where the
-    token does, relative to the length."""
-    same = next((word for word in words if word.lower() == token.lower()), None)
-    if same is not None or len(words) == 1:
-        return same or words[0]
+    """Of words that say a token equally well the one that stands where the token does, relative to the length."""
+    if len(words) == 1:
+        return words[0]
     pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if token in t][:200]
     where = [_place(token, target) for _, target in pairs]
 

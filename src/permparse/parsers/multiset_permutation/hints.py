@@ -46,20 +46,14 @@ def _completed(hints: Sequence[list[Copies]], others: Sequence[list[Copies]]) ->
 def _counted(
     codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]]
 ) -> list[list[Copies]]:
-    """Tokens at the words that there are as many of, where one output token comes from each: first at those that are
-    spelled like the token, if their number is right in this sentence."""
+    """Tokens at the words that there are as many of, where one output token comes from each."""
     words = _words(codec, sentences)
     speakers = count_speakers(words, targets)
     hints = []
     for sentence, target, free in zip(words, targets, _free(codec, sentences, targets), strict=True):
         numbers = Counter(target)
-        found = []
-        for token in free & speakers.keys():
-            for said_by in ({token.lower()}, speakers[token]):
-                places = [i for i, word in enumerate(sentence) if word in said_by]
-                if len(places) == numbers[token]:
-                    found += [(i, token) for i in places]
-                    break
+        where = {t: [i for i, word in enumerate(sentence) if word in speakers[t]] for t in free & speakers.keys()}
+        found = [(i, token) for token, places in where.items() if len(places) == numbers[token] for i in places]
         hints.append([Copies(token, 1, (i,)) for i, token in sorted(found)])
     return hints
 
