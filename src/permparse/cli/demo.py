@@ -4,6 +4,8 @@ trained on, parse one."""
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +38,7 @@ def command(
     one sentence. Run twice, it trains only once.
     """
     from permparse.evaluation.scores import evaluate
-    from permparse.parsers.base import RECIPE_FILE
+    from permparse.parsers.base import RECIPE_FILE, Parser
     from permparse.parsers.recipe import load_recipe
     from permparse.tasks import get_task
     from permparse.training.run import train
@@ -51,15 +53,16 @@ def command(
     out.print("[bold]1  The task[/]: a sentence in, a logical form out")
     for example in sample:
         out.print(f"   {escape(example.sentence)}\n   [dim]{escape(example.output)}[/]")
-    out.print("\n[bold]2  Training[/] on shallow sentences")
+    out.print(f"\n[bold]2  Training[/] on shallow sentences; beside it {LSTM}, for about as long")
+    beside = _train_beside("lstm-fragment", output / "lstm")
     try:
         parser = train(load_recipe("fragment", set_ or []), output, resume=resume)
-        out.print(f"   and {LSTM}, for half a minute")
-        resume = (output / "lstm" / RECIPE_FILE).is_file()
-        lstm = train(load_recipe("lstm-fragment"), output / "lstm", resume=resume)
+        beside.wait()
     except KeyboardInterrupt:
+        beside.wait()
         note("stopped; permparse demo continues from here")
         raise typer.Exit(130) from None
+    lstm = Parser.load(output / "lstm")
     out.print("\n[bold]3  Sentences deeper than any seen in training[/]")
     shallow, deep = task.load("test"), task.load("gen")
     evaluation, outcomes = evaluate(parser, deep, "gen")
@@ -75,6 +78,15 @@ def command(
     show_parse(max(drawn or [o.parse for o in outcomes], key=lambda parse: len(parse.tokens)))
     hint = f'permparse parse {output} "{sample[0].sentence}" --show'
     out.print(f"\nParse your own: [bold]{escape(hint)}[/]")
+
+
+def _train_beside(recipe: str, folder: Path) -> subprocess.Popen[bytes]:
+    """A training, or the rest of it, in a process of its own; Ctrl-C reaches it as well."""
+    from permparse.parsers.base import RECIPE_FILE
+
+    what = ["--resume"] if (folder / RECIPE_FILE).is_file() else [recipe]
+    command = [sys.executable, "-m", "permparse", "train", *what, "--quiet", "--output", str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
 
 def _deeper(evaluation: Evaluation, seen: Collection[str]) -> dict[str, GroupScore]:
