@@ -70,7 +70,8 @@ def command(
     seen = evaluate(parser, shallow, "test")[0].groups["depth"]
     by_depth = {
         "ours": seen | _deeper(evaluation, seen),
-        LSTM: evaluate(lstm, shallow, "test")[0].groups["depth"] | _deeper(evaluate(lstm, deep, "gen")[0], seen),
+        f"{LSTM}, trained as long": evaluate(lstm, shallow, "test")[0].groups["depth"]
+        | _deeper(evaluate(lstm, deep, "gen")[0], seen),
     }
     _plot(by_depth, evaluation.main_metric, max(map(int, seen)), output / "depth.png")
     drawn = [o.parse for o in outcomes if o.seq and 7 <= len(o.parse.words) <= 14]
