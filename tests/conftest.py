@@ -1,5 +1,6 @@
 """What all tests share: shapes checked while they run, and a small parser, trained once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ SHAPED = [
 ]
 """Modules whose tensor shapes are checked in every test; those with numba kernels cannot be among them."""
 install_import_hook(SHAPED, "beartype.beartype")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test finds, or leaves, anything in the user's cache folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PERMPARSE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,9 @@ from http.client import IncompleteRead
 import pytest
 
 from permparse.base.errors import UserError
+from permparse.base.files import cache_folder
 from permparse.tasks import downloads
-from permparse.tasks.downloads import cache_folder, data_files, data_folder, data_sets, download
+from permparse.tasks.downloads import data_files, data_folder, data_sets, download
 
 
 @pytest.fixture(autouse=True)

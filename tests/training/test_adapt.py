@@ -50,6 +50,35 @@ def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: 
     assert recipe.tagger.training.epochs > 100
 
 
+def test_a_trial_is_remembered_whatever_the_seed(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERMPARSE_CACHE", str(calls.parent / "cache"))
+    seeds: list[int] = []
+
+    def score(kind, recipe, task, train, longest) -> float:
+        seeds.append(recipe.seed)
+        return float(len(seeds))
+
+    monkeypatch.setattr(adapt, "_score", score)
+    task = get_task("tsv", train=str(calls))
+    first = adapted(load_recipe("tsv", ["seed=3"]), task, task.load("train"))
+    assert seeds == [0, 0, 0]  # three trials: what the first round has chosen is known in the second
+    second = adapted(load_recipe("tsv", ["seed=4"]), task, task.load("train"))
+    assert (first.seed, second.seed, len(seeds)) == (3, 4, 3)
+    assert first == second.model_copy(update={"seed": 3})
+    for damaged in (calls.parent / "cache" / "trials").glob("*.json"):
+        damaged.write_text('{"score": "', encoding="utf-8")
+    adapted(load_recipe("tsv"), task, task.load("train"))
+    adapted(load_recipe("tsv"), task, task.load("train")[:-1])
+    assert len(seeds) == 9  # damaged notes and other examples: found anew
+
+
+def test_without_a_cache_folder_nothing_is_remembered(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERMPARSE_CACHE", str(calls / "cache"))
+    monkeypatch.setattr(adapt, "_score", lambda *_: 0.5)
+    task = get_task("tsv", train=str(calls))
+    assert not adapted(load_recipe("tsv"), task, task.load("train")).adapt
+
+
 def test_what_a_user_has_set_is_left_alone_and_not_tried(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapt, "_score", lambda *_: 0.0)
     told: list[list[Trial]] = []

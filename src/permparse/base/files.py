@@ -1,4 +1,4 @@
-"""Large files that a recipe names, such as word vectors and pretrained encoders: where they lie, and which they are.
+"""Where files lie that a recipe names, such as word vectors and pretrained encoders, and those that are kept for later.
 
 A name that is not found as it stands is looked for in the folder that the environment variable PERMPARSE_MODELS names.
 """
@@ -19,6 +19,12 @@ def located(path: Path | str) -> Path:
     if folder and not path.exists() and (Path(folder) / path).exists():
         return Path(folder) / path
     return path
+
+
+def cache_folder() -> Path:
+    """Where downloads and the scores of trials are kept: PERMPARSE_CACHE, or ~/.cache/permparse."""
+    chosen = os.environ.get("PERMPARSE_CACHE")
+    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "permparse"
 
 
 def digest(path: Path) -> str:

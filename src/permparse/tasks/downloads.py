@@ -19,6 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from permparse.base.console import err
 from permparse.base.errors import UserError, nearest
+from permparse.base.files import cache_folder
 from permparse.base.locks import locked
 from permparse.base.reading import sha256_of
 
@@ -79,12 +80,6 @@ def data_files(name: str) -> tuple[str, ...]:
     if name not in MEMBERS:
         raise UserError(f"no data set is called {name!r}; {nearest(name, MEMBERS)}")
     return (*MEMBERS[name], *EXTRA.get(name, {}))
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept: PERMPARSE_CACHE, or ~/.cache/permparse."""
-    chosen = os.environ.get("PERMPARSE_CACHE")
-    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "permparse"
 
 
 def data_folder(name: str, folder: Path | str | None = None) -> Path:

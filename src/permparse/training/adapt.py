@@ -1,7 +1,7 @@
 """Settings that adapt: the parser proposes what may suit the data, short trials on training pairs decide.
 
 A trial trains the first stage for a while on the shorter training examples and is scored on the longest ones, which
-look like the future. No recipe is chosen by a dev or test set.
+look like the future. No recipe is chosen by a dev or test set, nor by the seed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from permparse.text import Example
 from permparse.training.log import RunLog
 from permparse.training.loop import Trainer
 from permparse.training.progress import Progress
+from permparse.training.trials import remembered
 
 LONGEST = 0.2
 """Share of the examples, the longest, that trials are scored on."""
@@ -46,17 +47,14 @@ def adapted(
         return recipe
     kind = parser_class(recipe.parser)
     train, longest = _by_length(examples)
-    scores: dict[str, float] = {}
     for proposals in kind.proposals(recipe, task, examples):
         alternatives = proposals(recipe)
         best = next(iter(alternatives))
         if len(alternatives) > 1 and len(examples) >= FEWEST:
-            trials = []
-            for label, proposal in alternatives.items():
-                key = proposal.to_toml()
-                if key not in scores:
-                    scores[key] = _score(kind, proposal, task, train, longest)
-                trials.append(Trial(label, scores[key]))
+            trials = [
+                Trial(label, remembered(one, examples, lambda recipe: _score(kind, recipe, task, train, longest)))
+                for label, one in alternatives.items()
+            ]
             best = max(trials, key=lambda trial: trial.score).label
             tell(trials)
         recipe = alternatives[best]
