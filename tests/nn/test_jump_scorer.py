@@ -17,6 +17,7 @@ VARIANTS = [
     {"normalise": False},
     {"plain_values": True},
     {"multisets": True, "plain_values": True},
+    {"jumps": False},
 ]
 
 
@@ -45,6 +46,8 @@ def test_padding_equals_slicing(changes):
         for name in ("start", "end"):
             torch.testing.assert_close(getattr(problem, name)[b, :n], getattr(alone, name)[0], rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(problem.jump[b, :n, :n], alone.jump[0], rtol=1e-12, atol=1e-12)
+        if problem.position is not None and alone.position is not None:
+            torch.testing.assert_close(problem.position[b, :n, :n], alone.position[0], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("changes", VARIANTS)
@@ -52,8 +55,8 @@ def test_every_term_is_trained(changes):
     """Every weight moves the scores, but for what a softmax cannot see or no token of the batch has."""
     scorer = small_scorer(**changes)
     problem = scorer(scorer_batch([[4, 5, 6], [7, 8, 9]], [random_multiset(1, 3), random_multiset(5, 3)]))
-    weights = [torch.randn_like(part) for part in (problem.start, problem.end, problem.jump)]
-    loss = sum((w * s).sum() for w, s in zip(weights, (problem.start, problem.end, problem.jump), strict=True))
+    scores = [problem.position] if problem.position is not None else [problem.start, problem.end, problem.jump]
+    loss = sum((torch.randn_like(part) * part).sum() for part in scores)
     loss.backward()
     still = {name for name, p in scorer.named_parameters() if p.grad is None or not (p.grad != 0).any()}
     assert still == set()

@@ -248,6 +248,7 @@ CHOICES = (
     Choice("decoder-search", "decoder: path search", "decoder=search"),
     Choice("decoder-hungarian", "decoder: Hungarian (the paper)", "decoder=hungarian"),
     Choice("decoder-beam", "decoder: beam search over jumps", "decoder=beam"),
+    Choice("positions", "scorer: positions instead of jumps (Sinkhorn)", "scorer.jumps=false"),
     Choice("candidates-20", "candidates: 20 multisets", "candidates=20"),
     Choice("candidates-1", "candidates: the likeliest multiset (the paper)", "candidates=1"),
     Choice("normalised", "scores: normalised", "scorer.normalise=true"),

@@ -14,6 +14,7 @@ from permparse.nn.batches import ScorerBatch
 from permparse.nn.encoders import Encoder, InputSizes, build_encoder
 from permparse.nn.encoders.words import small_embedding
 from permparse.nn.geometric import by_direction, geometric_log_attention
+from permparse.nn.position_scores import PositionScores
 from permparse.nn.settings import ScorerSettings
 from permparse.permutation import JumpProblem
 
@@ -62,6 +63,9 @@ class JumpScorer(nn.Module):
             nn.Linear(ff_size, ff_size),
             nn.LayerNorm(ff_size) if settings.normalise else nn.Identity(),
         )
+        if not settings.jumps:
+            self.positions = PositionScores(ff_size, settings.jump_size)
+            return
         self.ends = _SeparateEnds(ff_size) if settings.separate_ends else _scores(ff_size, 2)
         self.jump = LowRankPairs(ff_size, settings.jump_size)
         self.direction = nn.Linear(ff_size, 2)
@@ -69,7 +73,7 @@ class JumpScorer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return self.direction.weight.device
+        return self.symbols.weight.device
 
     def forward(self, batch: ScorerBatch) -> JumpProblem:
         contents = self.word_contents(batch)
@@ -79,6 +83,10 @@ class JumpScorer(nn.Module):
         copies = self.copies(batch.copy_index.clamp(max=MAX_COPIES - 1))
         types = torch.cat([self.symbols(batch.symbols), copies], -1)
         tokens = self.represent(torch.cat([self.of_tokens(batch, states, contents), types], -1))
+        if not self.settings.jumps:
+            position = self.limit(self.positions(tokens, batch.lengths), SCORE_CLIP)
+            ends = tokens.new_zeros(tokens.shape[:2])
+            return JumpProblem(ends, torch.zeros_like(position), ends, batch.lengths, position=position)
         start, end = self.limit(self.ends(tokens), SCORE_CLIP).unbind(-1)
         return JumpProblem(start, self.jump_scores(batch, tokens), end, batch.lengths)
 

@@ -44,6 +44,9 @@ class ScorerSettings(Section):
     """Hidden size of the feed-forward layers."""
     ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside those layers."""
+    jumps: bool = True
+    """Score which token follows which; false scores the position of every token instead, an ablation in which the
+    relaxed problem is Sinkhorn's."""
     separate_ends: bool = False
     """Score first and last tokens by a network each (the paper) instead of one with two outputs."""
     jump_size: int = Field(default=64, ge=1, le=2**14)

@@ -148,6 +148,8 @@ def _relaxed(problem: JumpProblem) -> tuple[Matrix, Matrix, bool]:
 
 def _jump_doubts(problem: JumpProblem, parse: Parse) -> Iterator[Doubt]:
     """Jumps after which another token was nearly as probable; copies of the same token count as one."""
+    if problem.position is not None:  # there are no jumps
+        return
     order, n = parse.order, len(parse.order)
     surface = dict(zip(order, parse.tokens, strict=True))
     jump = problem.jump[0, :n, :n].detach().double().clone()

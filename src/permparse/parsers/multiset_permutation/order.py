@@ -140,9 +140,14 @@ def training_solver(settings: OrderTraining) -> BregmanSolver:
 
 def limited(problem: JumpProblem, smooth: bool) -> JumpProblem:
     """The problem with its scores within ±SCORE_LIMIT: saturating, the same where it matters, or else clipped."""
-    scores = problem.start, problem.jump, problem.end
-    start, jump, end = (saturated(x, SCORE_LIMIT) if smooth else x.clamp(-SCORE_LIMIT, SCORE_LIMIT) for x in scores)
-    return replace(problem, start=start, jump=jump, end=end)
+
+    def limit(scores: torch.Tensor) -> torch.Tensor:
+        return saturated(scores, SCORE_LIMIT) if smooth else scores.clamp(-SCORE_LIMIT, SCORE_LIMIT)
+
+    position = None if problem.position is None else limit(problem.position)
+    return replace(
+        problem, start=limit(problem.start), jump=limit(problem.jump), end=limit(problem.end), position=position
+    )
 
 
 def with_log_probs(problem: JumpProblem, found: Sequence[Decoded]) -> list[Ordered]:
@@ -155,12 +160,18 @@ def with_log_probs(problem: JumpProblem, found: Sequence[Decoded]) -> list[Order
 
 
 def jump_log_probs(problem: JumpProblem, orders: Sequence[Sequence[int]]) -> list[np.ndarray]:
-    """log softmax of the start, the jumps and the end along the order of each example, each among its alternatives.
+    """log softmax of the start, the jumps and the end along the order of each example, each among its alternatives;
+    with position scores instead of jumps, of the position of each token, and a certain end.
     *Shape:* [n + 1], or [0] for no tokens."""
     excluded = ~problem.token_mask
 
     def log_softmax(scores: torch.Tensor, without: torch.Tensor) -> np.ndarray:
         return scores.detach().double().masked_fill(without, -torch.inf).log_softmax(-1).cpu().numpy()
+
+    if problem.position is not None:
+        places = log_softmax(problem.position, excluded[:, None, :])
+        found = [places[b, list(order), range(len(order))] for b, order in enumerate(orders)]
+        return [np.append(steps, 0.0) if len(steps) else steps for steps in found]
 
     start, end = log_softmax(problem.start, excluded), log_softmax(problem.end, excluded)
     diagonal = torch.eye(problem.size, dtype=torch.bool, device=excluded.device)

@@ -251,9 +251,14 @@ def allowed_cells(token_types: Sequence[np.ndarray], target_types: Sequence[np.n
 
 @torch.no_grad()
 def jump_accuracy(problem: JumpProblem, allowed: Bool[Tensor, "B N N"]) -> tuple[float, float]:
-    """How many tokens have a best jump that occurs in some permitted order, and of how many (the last ones aside)."""
+    """How many tokens have a best jump that occurs in some permitted order, and of how many (the last ones aside); with
+    position scores, how many have a best position that is permitted."""
     if problem.size == 0:
         return 0.0, 0.0
+    if problem.position is not None:
+        best = problem.position.masked_fill(~problem.pair_mask, -torch.inf).argmax(2)
+        right = allowed.gather(2, best[:, :, None])[:, :, 0] & problem.token_mask
+        return float(right.sum()), float(problem.token_mask.sum())
     before, after = allowed[:, :, :-1].float(), allowed[:, :, 1:].float()
     gold = torch.bmm(before, after.transpose(1, 2)) > 0
     diagonal = torch.eye(problem.size, dtype=torch.bool, device=allowed.device)
