@@ -11,7 +11,7 @@ import typer
 
 from permparse.base.console import err, note, out
 from permparse.base.errors import UserError
-from permparse.cli.options import DataFolder, Model
+from permparse.cli.options import DataFolder, Model, read_options
 from permparse.cli.show import ShownError, show_error, show_error_kinds, show_evaluation
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ def command(
     ] = None,
     metrics: Annotated[
         str | None, typer.Option("--metrics", help="Use the metrics and groups of another task, such as atis-length.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", help='An option of that task, KEY=VALUE, such as unordered="and or" of tsv.'),
     ] = None,
     data: DataFolder = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
@@ -70,16 +74,20 @@ def command(
       permparse evaluate runs/mine --file new.tsv --json
 
       permparse evaluate runs/atis --file test.tsv --metrics atis-length
+
+      permparse evaluate runs/mine --file test.tsv --metrics tsv --option unordered="and or"
     """
     from permparse.parsers import Parser
     from permparse.tasks import get_task
 
     if file is not None and split is not None:
         raise UserError("--file takes the place of a split; leave out --split")
+    if option and metrics is None:
+        raise UserError("--option is one of the task that --metrics names; add --metrics TASK")
     parser = Parser.load(model, decoder=decoder, candidates=candidates)
     split = split or parser.task.available_splits(data)[-1]
     examples = _examples(parser, split, file, data, limit)
-    task = get_task(metrics) if metrics else parser.task
+    task = get_task(metrics, **read_options(option)) if metrics else parser.task
     evaluation, shown = _evaluate(parser, task, examples, file.stem if file else split, errors)
     # Printed before it is saved: a folder that cannot be written to must not cost the figures.
     if json:

@@ -1,6 +1,8 @@
-"""Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams."""
+"""Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams,
+companions."""
 
 from permparse.text.aligner import align
+from permparse.text.companions import Companions
 from permparse.text.example import Example
 from permparse.text.lexicon import Lexicon, canonical, copies_ignore_case
 from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
@@ -16,6 +18,7 @@ __all__ = [
     "SPECIAL_SYMBOLS",
     "UNKNOWN",
     "VAR",
+    "Companions",
     "Copies",
     "Example",
     "Lexicon",

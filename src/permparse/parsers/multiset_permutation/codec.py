@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,7 @@ from permparse.text import (
     LEX,
     SPECIAL_SYMBOLS,
     VAR,
+    Companions,
     Copies,
     Example,
     Lexicon,
@@ -77,6 +78,8 @@ class Codec:
     share_names: bool = False
     writing: Writing | None = None
     """The learned notation of outputs; None: the task's own."""
+    companions: Companions = field(default_factory=Companions)
+    """Tokens that stay together in outputs."""
 
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
@@ -104,7 +107,12 @@ class Codec:
         ]
         # What neither the lexicon nor a variable can produce needs a symbol of its own.
         symbols, trigrams = Vocabulary.build(patterns, SPECIAL_SYMBOLS), Trigrams.count(patterns)
-        return cls(task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names, writing)
+        companions = Companions.learn(
+            (list(map(lexicon.canonical, e.target)) for e in examples), (e.source for e in examples)
+        )
+        return cls(
+            task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names, writing, companions
+        )
 
     @property
     def variables(self) -> bool:
@@ -224,6 +232,7 @@ class Codec:
             "share_names": self.share_names,
             "knowledge": self.task.knowledge,
             "writing": None if self.writing is None else self.writing.to_json(),
+            "companions": self.companions.to_json(),
         }
         return json.dumps(state, ensure_ascii=False)
 
@@ -242,6 +251,7 @@ class Codec:
             Trigrams.from_json(state["trigrams"]),
             bool(state["share_names"]),
             Writing.from_json(state["writing"], task) if state.get("writing") else None,
+            Companions.from_json(state["companions"]) if state.get("companions") else Companions(),
         )
 
 

@@ -17,7 +17,7 @@ from permparse.multiset import CanonicalMultiset
 from permparse.nn import JumpScorer, MultisetTagger, sentence_batch
 from permparse.parsers.explanation import Doubt, Explanation, Matrix, rounded
 from permparse.parsers.multiset_permutation.codec import LEX_ID, VAR_ID, Codec, EncodedSentence
-from permparse.parsers.multiset_permutation.order import OrderDecoder, jump_log_probs, jump_problem
+from permparse.parsers.multiset_permutation.order import OrderDecoder, jump_log_probs, jump_problem, kept_together
 from permparse.parsers.parse import Parse
 from permparse.permutation import BregmanSolver, JumpProblem
 from permparse.text import UNKNOWN
@@ -57,6 +57,8 @@ class Explainer:
         clock = _Clock(seconds)
         with one_thread():
             problem = jump_problem(self.scorer, [sentence], [multiset])
+            tokens = self.codec.tokens(multiset, sentence)
+            problem = kept_together(problem, [tokens], self.codec.companions)
         clock.stop("score jumps")
         self.decoder(problem)
         clock.stop("order")

@@ -17,6 +17,7 @@ from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRec
 from permparse.parsers.multiset_permutation.tag import Tagged
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature
 from permparse.permutation.decoding import Decoded, beam_orders, decode, k_best
+from permparse.text import Companions
 
 BATCH = 64
 SEARCH_EFFORT = 300
@@ -26,6 +27,8 @@ TRAINING_TOLERANCE, TRAINING_SWEEPS = 1e-3, 150
 """How exactly the relaxed problem is solved in training: more costs time and changes little."""
 ROUNDING_TOLERANCE, ROUNDING_SWEEPS = 1e-6, 3000
 """How exactly the paper solves it before it rounds the solution."""
+APART = 10.0
+"""What it costs to part tokens that have always stood together."""
 SCORE_LIMIT = 50.0
 """Scores beyond make the solver leave its fast arithmetic."""
 
@@ -54,9 +57,13 @@ EMPTY = Ordered([], 0.0, True, 0.0, 0.0)
 
 @torch.no_grad()
 def order(
-    scorer: JumpScorer, sentences: Sequence[Sentence], tagged: Sequence[Tagged], decoder: OrderDecoder
+    scorer: JumpScorer,
+    sentences: Sequence[Sentence],
+    tagged: Sequence[Tagged],
+    decoder: OrderDecoder,
+    companions: Companions,
 ) -> list[Ordered]:
-    """The order that the decoder gives every multiset, in batches of similar size."""
+    """The order that the decoder gives every multiset, in batches of similar size; companions stay together."""
     if scorer.training:
         scorer.eval()
     results: dict[int, Ordered] = {}
@@ -65,6 +72,7 @@ def order(
         chosen = [filled[i] for i in batch]
         with one_thread():
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
+            problem = kept_together(problem, [tagged[i].tokens for i in chosen], companions)
         found = decoder(problem)
         with one_thread():
             results.update(zip(chosen, with_log_probs(problem, found), strict=True))
@@ -73,13 +81,13 @@ def order(
 
 @torch.no_grad()
 def n_best_orders(
-    scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, n: int
+    scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, companions: Companions, n: int
 ) -> list[Ordered]:
     """The order that the decoder gives, then the next best."""
     if not len(tagged.multiset):
         return [EMPTY]
     with one_thread():
-        problem = jump_problem(scorer, [sentence], [tagged.multiset])
+        problem = kept_together(jump_problem(scorer, [sentence], [tagged.multiset]), [tagged.tokens], companions)
     steps = decoder.steps if isinstance(decoder, PathSearch) else search_orders.steps
     orders = k_best(problem, n, steps=steps)[0]
     if not isinstance(decoder, PathSearch):
@@ -100,6 +108,22 @@ def jump_problem(
             f"the weights of this parser give scores that are not finite ({error}); train it again"
         ) from error
     return problem
+
+
+def kept_together(problem: JumpProblem, tokens: Sequence[Sequence[str]], companions: Companions) -> JumpProblem:
+    """The problem with every jump that would part companions, which are tokens of an example each, made APART worse."""
+    parted = [companions.apart(of) for of in tokens]
+    if all(of is None for of in parted):
+        return problem
+    start, jump, end = problem.start.clone(), problem.jump.clone(), problem.end.clone()
+    for b, of in enumerate(parted):
+        if of is not None:
+            n = len(of) - 1
+            cost = torch.from_numpy(APART * of).to(jump)
+            start[b, :n] -= cost[n, :n]
+            jump[b, :n, :n] -= cost[:n, :n]
+            end[b, :n] -= cost[:n, n]
+    return replace(problem, start=start, jump=jump, end=end)
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,11 @@ class _Writing(_Stored):
     notation: _Notation = _Notation()
 
 
+class _Companions(_Stored):
+    after: dict[Token, list[Token]]
+    before: dict[Token, list[Token]]
+
+
 class _Codec(_Stored):
     words: list[Token] = []
     symbols: list[Token] = []
@@ -84,6 +89,7 @@ class _Codec(_Stored):
     trigrams: list[Gram] = []
     share_names: bool = False
     writing: _Writing | None = None
+    companions: _Companions | None = None
 
 
 class _Calibration(_Stored):
