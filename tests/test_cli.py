@@ -15,8 +15,10 @@ import torch
 
 from conftest import TINY
 from permparse.cli import run
+from permparse.evaluation.scores import evaluate
 from permparse.parsers import Parser
 from permparse.parsers.multiset_permutation.codec import Codec
+from permparse.tasks import get_task
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +67,7 @@ def test_a_mistyped_command_or_option_gets_one_line_too(capsys: pytest.CaptureFi
     assert "Did you mean 'train'" in _mistake(capsys, "trian")
     assert "--nonsense" in _mistake(capsys, "train", "--nonsense")
     assert "permparse train --help says what there is" in _mistake(capsys, "train", "doubling", "--seed", "x")
+    assert "add --metrics" in _mistake(capsys, "evaluate", str(tiny_run), "--option", "unordered=and")
     assert "'search', 'hungarian'" in _mistake(capsys, "evaluate", "x", "--decoder", "magic")
     assert "run" in _mistake(capsys, "package").lower()
 
@@ -172,6 +175,20 @@ def test_evaluate_writes_its_scores(capsys: pytest.CaptureFixture[str], tiny_run
     assert set(saved["groups"]) == {"length"}
     assert 0 <= saved["total"]["freq"] <= 1
     assert saved["error_kinds"] is None
+
+
+def test_evaluate_by_the_metric_of_another_task(tmp_path: Path, tiny_run: Path) -> None:
+    """The order of the arguments of f means nothing to the metric that is asked for."""
+    parser, file = Parser.load(tiny_run), Path("calls.tsv")
+    gold, other = "f ( a , b )", "f ( b , a )"
+    parser.codec.__dict__["output"] = lambda tokens: other
+    file.write_text(f"x y\t{gold}\n", encoding="utf-8")
+    by_order, at_will = get_task("tsv"), get_task("tsv", unordered="f")
+    example = by_order.read(file)
+    assert evaluate(parser, example, "calls", task=by_order)[0].total.metrics["exact"] == 0.0
+    assert evaluate(parser, example, "calls", task=at_will)[0].total.metrics["exact"] == 1.0
+    command = ["evaluate", str(tiny_run), "--file", str(file), "--metrics", "tsv", "--option", "unordered=f"]
+    assert run([*command, "--results", str(tmp_path)]) == 0
 
 
 def test_evaluate_explains_errors_of_every_group(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
