@@ -67,7 +67,7 @@ def test_a_mistyped_command_or_option_gets_one_line_too(capsys: pytest.CaptureFi
     assert "Did you mean 'train'" in _mistake(capsys, "trian")
     assert "--nonsense" in _mistake(capsys, "train", "--nonsense")
     assert "permparse train --help says what there is" in _mistake(capsys, "train", "doubling", "--seed", "x")
-    assert "add --metrics" in _mistake(capsys, "evaluate", str(tiny_run), "--option", "unordered=and")
+    assert "add --metrics" in _mistake(capsys, "evaluate", "x", "--option", "unordered=and")
     assert "'search', 'hungarian'" in _mistake(capsys, "evaluate", "x", "--decoder", "magic")
     assert "run" in _mistake(capsys, "package").lower()
 
