@@ -2,23 +2,23 @@
 
 import io
 import json
-import subprocess
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 from rich.console import Console
 
 from permparse.cli import run
+from permparse.executors.local import LocalExecutor
 from permparse.experiments import catalogue, display
 from permparse.experiments.display import Display, progress
-from permparse.experiments.executor import Failure, Running
 from permparse.experiments.measures import accuracy
 from permparse.experiments.plan import Known, Run
 from permparse.experiments.published import Number
 from permparse.experiments.records import Record, write_record
+from permparse.experiments.runner import Failure, Running
 from permparse.experiments.study import Cell, Line, Row, Study
 from permparse.experiments.worker import Job
 
@@ -89,7 +89,7 @@ def test_a_changed_recipe_is_said_in_words(
     write_record(Path("results"), record(BASE))
     changed = Row("base", "doubling", (*BASE.overrides, "scorer.training.epochs=2"))
     monkeypatch.setattr(catalogue, "all_studies", lambda: _study(changed))
-    monkeypatch.setattr("permparse.experiments.executor.run_all", lambda *_: [])
+    monkeypatch.setattr("permparse.experiments.runner.run_all", lambda *_: [])
     assert run(["reproduce", "fake", "--seeds", "1"]) == 0
     assert "base-seed0: its recipe has changed since it was run" in capsys.readouterr().err
 
@@ -99,7 +99,7 @@ def test_an_interruption_says_how_to_go_on(capsys: pytest.CaptureFixture[str], m
         raise KeyboardInterrupt
 
     monkeypatch.setattr(catalogue, "all_studies", lambda: _study(BASE))
-    monkeypatch.setattr("permparse.experiments.executor.run_all", interrupted)
+    monkeypatch.setattr("permparse.experiments.runner.run_all", interrupted)
     assert run(["reproduce", "fake"]) == 130
     assert "the same command continues from here" in capsys.readouterr().err
     assert Path("results/README.md").is_file()
@@ -111,7 +111,7 @@ def test_on_a_terminal_the_time_left_is_estimated(
     terminal = Console(file=io.StringIO(), force_terminal=True, width=120)
     monkeypatch.setattr(display, "err", terminal)
     write_record(tmp_path, record(BASE))
-    with Display(2, 2, Known(tmp_path)) as shown:
+    with LocalExecutor(2) as executor, Display(2, executor, Known(tmp_path)) as shown:
         shown.tick([], [Run(BASE, 1), Run(BASE, 2)])
         # 181 s each, of training and evaluation, two at a time.
         assert "about 3 min 01 s left" in shown.time_left([], [Run(BASE, 1), Run(BASE, 2)])
@@ -120,7 +120,7 @@ def test_on_a_terminal_the_time_left_is_estimated(
 
 def test_progress_follows_the_log_of_a_run(trained: tuple[Job, Record]) -> None:
     job, _ = trained
-    running = Running(Run(BASE, 0), job.folder, job.folder / "log", cast(subprocess.Popen[bytes], None), 0.0)
+    running = Running(Run(BASE, 0), job.folder, job.folder / "log", Future(), 0.0)
     assert progress(running) == "evaluating"
     assert progress(replace(running, folder=job.folder / "nothing")) == "starting"
     stages = [json.loads(line) for line in (job.folder / "log.jsonl").read_text().splitlines()]

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import pytest
 import torch
 
 from permparse.base.errors import UserError
+from permparse.executors.base import Work, perform
 from permparse.experiments.plan import Run
 from permparse.experiments.records import Record, read_records
-from permparse.experiments.worker import Job, execute, main
+from permparse.experiments.worker import Job, execute
 from permparse.parsers import Parser
 from permparse.training.reuse import is_trained
 from permparse.training.run import train
@@ -90,11 +90,19 @@ def test_another_decoder_evaluates_the_same_weights(trained: tuple[Job, Record],
     assert result.evaluations["test"].total.freq == record.evaluations["test"].total.freq
 
 
-def test_a_mistake_is_one_line_and_exit_code_2(
-    trained: tuple[Job, Record], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_work_that_is_done_is_not_done_again(trained: tuple[Job, Record]) -> None:
+    job, record = trained
+    path = job.results / "runs" / "base-seed0.json"
+    before = path.stat().st_mtime_ns
+    assert execute(job) == record
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_mistake_is_one_line(trained: tuple[Job, Record], tmp_path: Path) -> None:
     job, _ = trained
     bad = replace(job, row=replace(job.row, splits=("tset",)))
-    monkeypatch.setattr(sys, "argv", ["worker", bad.to_json()])
-    assert main() == 2
-    assert capfd.readouterr().err.splitlines()[-1].endswith("did you mean 'test'?")
+    work = Work("permparse.experiments.worker:main", bad.to_json(), tmp_path / "log")
+    reason = perform(work)
+    assert reason is not None
+    assert reason.endswith("did you mean 'test'?")
+    assert (tmp_path / "log").read_text().splitlines()[-1] == reason

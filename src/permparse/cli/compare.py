@@ -11,7 +11,7 @@ from rich.table import Table
 
 from permparse.base.console import err, note, out
 from permparse.base.errors import UserError
-from permparse.cli.options import DataFolder, TaskOptions, as_overrides, is_own_file
+from permparse.cli.options import Cluster, DataFolder, TaskOptions, as_overrides, is_own_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,7 @@ def command(
         Path | None, typer.Option("--output", "-o", help="Folder of runs, table and plot; runs/compare-NAME.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of parallel trainings.")] = 2,
+    cluster: Cluster = None,
     data: DataFolder = None,
     option: TaskOptions = None,
     set_: Annotated[
@@ -80,7 +81,7 @@ def command(
     else:
         question = _task(data_or_task, split, data, option, seed, changes)
     try:
-        records = _train([question.run(parser) for parser in chosen], output, jobs)
+        records = _train([question.run(parser) for parser in chosen], output, jobs, cluster)
         with err.status("evaluating") as status:
             contestants = [contestant(record, output / TRAINED) for record in records]
             comparison = compare(contestants, Path(data_or_task).stem, question.split, task, status.update)
@@ -158,19 +159,24 @@ def _task(
     return Question(name, tuple(overrides), split or (preferred or there[-1:])[0], seed, changes)
 
 
-def _train(runs: Sequence[Run], output: Path, jobs: int) -> list[Record]:
+def _train(runs: Sequence[Run], output: Path, jobs: int, cluster: str | None) -> list[Record]:
+    from permparse.executors import executor_for
     from permparse.experiments.display import Display
-    from permparse.experiments.executor import Places, run_all
     from permparse.experiments.plan import Known, missing
+    from permparse.experiments.runner import Places, run_all
 
     for run in runs:
         _ = run.recipe  # a mistake in one shows before any is trained
     known = Known(output)
     left = missing(runs, known)
-    with Display(len(left), jobs, known) as display:
-        failures = run_all(left, Places(output / TRAINED, output), min(jobs, max(1, len(left))), display)
-    if failures:
-        raise UserError(f"{failures[0].run.row.name} could not be trained: {failures[0].reason}")
+    if left:
+        with (
+            executor_for(cluster, min(jobs, len(left)), [output]) as executor,
+            Display(len(left), executor, known) as display,
+        ):
+            failures = run_all(left, Places(output / TRAINED, output), executor, display)
+        if failures:
+            raise UserError(f"{failures[0].run.row.name} could not be trained: {failures[0].reason}")
     known = Known(output)
     return [record for record in map(known.find, runs) if record is not None]
 

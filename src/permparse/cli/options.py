@@ -18,6 +18,20 @@ TaskOptions = Annotated[
         help="Option of the task (`permparse tasks NAME` lists them); may be repeated.",
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="auto|local|HOST:PORT",
+        help="Use Ray: the one that runs here, one started here for this command, or one elsewhere.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, help="Parallel runs, on one core each if > 1; if not given 1, or all cores of a cluster."
+    ),
+]
 Model = Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")]
 
 

@@ -11,13 +11,14 @@ from rich.table import Table
 
 from permparse.base.console import note, out
 from permparse.base.errors import UserError
-from permparse.cli.options import DataFolder
+from permparse.cli.options import Cluster, DataFolder, Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from permparse.experiments.executor import Failure, Places
+    from permparse.executors import Executor
     from permparse.experiments.plan import Known, Run
+    from permparse.experiments.runner import Failure, Places
     from permparse.experiments.study import Study
 
 
@@ -34,9 +35,8 @@ def command(
     rows: Annotated[
         list[str] | None, typer.Option("--row", help="Train only this row, such as atis-length; may be repeated.")
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs, on one core each if > 1.")
-    ] = 1,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
     data: DataFolder = None,
     runs: Annotated[Path, typer.Option("--runs", help="Folder in which the runs are trained.")] = Path(
         "runs/reproduce"
@@ -61,12 +61,15 @@ def command(
 
       permparse reproduce cogs-exact --jobs 2 --data DATA
 
+      permparse reproduce all --cluster auto --data DATA
+
       permparse reproduce all --no-run           print every table as it stands
     """
+    from permparse.executors import executor_for
     from permparse.experiments.catalogue import all_studies, choose
-    from permparse.experiments.executor import Places
     from permparse.experiments.plan import Known, missing, only_rows, runs_of
     from permparse.experiments.report import write_report
+    from permparse.experiments.runner import Places
 
     studies = all_studies()
     if list_ or not names:
@@ -80,7 +83,11 @@ def command(
         if not no_run:
             known = Known(results)
             wanted = only_rows(runs_of(chosen, seeds), rows or [])
-            failures = _run(missing(wanted, known), len(wanted), known, Places(runs, results, data), jobs)
+            left = missing(wanted, known)
+            note(f"{len(wanted)} runs, {len(left)} of them to do")
+            if left:
+                with executor_for(cluster, jobs, [runs, results]) as executor:
+                    failures = _run(left, known, Places(runs, results, data), executor)
         for study in chosen:
             _show(study, Known(results))
     except KeyboardInterrupt:
@@ -94,19 +101,18 @@ def command(
         raise typer.Exit(1)
 
 
-def _run(left: Sequence[Run], wanted: int, known: Known, places: Places, jobs: int) -> list[Failure]:
+def _run(left: Sequence[Run], known: Known, places: Places, executor: Executor) -> list[Failure]:
     from permparse.experiments.display import Display
-    from permparse.experiments.executor import run_all
+    from permparse.experiments.runner import run_all
 
-    note(f"{wanted} runs, {len(left)} of them to do")
     for run in left:
         try:
             if known.outdated(run):
                 note("[yellow]again[/]   {name}: its recipe has changed since it was run", name=run.name)
         except UserError:
             continue  # said when it is this run's turn to fail
-    with Display(len(left), jobs, known) as display:
-        return run_all(left, places, jobs, display)
+    with Display(len(left), executor, known) as display:
+        return run_all(left, places, executor, display)
 
 
 def _list(studies: Iterable[Study], known: Known, seeds: int | None) -> None:

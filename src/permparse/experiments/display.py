@@ -11,15 +11,16 @@ from rich.live import Live
 from rich.table import Table
 
 from permparse.base.console import err, note
-from permparse.experiments.executor import Failure, Running
+from permparse.executors import Executor
 from permparse.experiments.plan import Known, Run
+from permparse.experiments.runner import Failure, Running
 
 
 class Display:
     """A line for everything that ends, and on a terminal a live table of what is under way."""
 
-    def __init__(self, total: int, jobs: int, known: Known) -> None:
-        self._total, self._jobs, self._known = total, jobs, known
+    def __init__(self, total: int, executor: Executor, known: Known) -> None:
+        self._total, self._executor, self._known = total, executor, known
         self._done = self._failed = 0
         self._seconds: dict[str, list[float]] = {}
         self._live = Live(console=err, transient=True, refresh_per_second=2) if err.is_terminal else None
@@ -56,6 +57,9 @@ class Display:
             count=self._count(),
         )
 
+    def pruned(self, running: Running) -> None:
+        note("[dim]pruned[/]  {name} [dim]{how}[/]", name=running.run.name, how=progress(running))
+
     def tick(self, running: Sequence[Running], waiting: Sequence[Run]) -> None:
         if self._live is None:
             return
@@ -76,7 +80,7 @@ class Display:
         if not usual or None in usual:
             return ""
         left = sum(seconds for seconds in usual if seconds is not None) - sum(r.seconds for r in running)
-        return f"about {_clock(max(0.0, left) / self._jobs)} left"
+        return f"about {_clock(max(0.0, left) / self._executor.slots)} left"
 
     def _usual(self, run: Run) -> float | None:
         """How long such a run takes: by runs of the same row, now or earlier, or else by all that ended now."""

@@ -58,9 +58,14 @@ class Record(Provenance):
 _ADAPTER = TypeAdapter(Record)
 
 
+def record_path(results: Path, name: str) -> Path:
+    """Where the record of a run of this name is."""
+    return results / FOLDER / f"{name}.json"
+
+
 def write_record(results: Path, record: Record) -> Path:
     """Save a record, replacing the one before all at once."""
-    path = results / FOLDER / f"{record.name}.json"
+    path = record_path(results, record.name)
     write_atomically(path, _ADAPTER.dump_json(record, indent=2) + b"\n")
     return path
 

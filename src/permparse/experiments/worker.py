@@ -1,13 +1,9 @@
-"""One run in a process of its own: train what is left, evaluate it, write its record.
-
-Started by the executor as `python -m permparse.experiments.worker JOB`, with the job as JSON.
-"""
+"""One run in a process of its own: train what is left, evaluate it, write its record."""
 
 from __future__ import annotations
 
 import fcntl
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,10 +12,9 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from permparse.base.console import note
-from permparse.base.errors import UserError
 from permparse.evaluation.scores import Evaluation, evaluate
 from permparse.experiments.plan import Run
-from permparse.experiments.records import Record, StageCost, write_record
+from permparse.experiments.records import Record, StageCost, read_record, record_path, write_record
 from permparse.experiments.study import Row
 from permparse.parsers import Parser, Recipe
 from permparse.parsers.base import RECIPE_FILE
@@ -50,14 +45,28 @@ _ADAPTER = TypeAdapter(Job)
 
 
 def execute(job: Job) -> Record:
-    """Train, evaluate and record a run."""
-    recipe = Run(job.row, job.seed).recipe
+    """Train, evaluate and record a run, unless that is done: an executor may begin work again that was over."""
+    run = Run(job.row, job.seed)
     with _alone_in(job.folder):
-        _train(recipe, job)
-        parsing = {name: getattr(recipe, name) for name in recipe.parse_settings}
-        evaluations = _evaluate(Parser.load(job.folder, **parsing), job.row.splits)
+        known = record_path(job.results, run.name)
+        if known.is_file() and _answers(record := read_record(known), run):
+            return record
+        _train(run.recipe, job)
+        record = _measured(run.recipe, job)
+        write_record(job.results, record)
+    return record
+
+
+def _answers(record: Record, run: Run) -> bool:
+    return record.recipe == run.recipe.to_toml() and set(run.row.splits) <= record.evaluations.keys()
+
+
+def _measured(recipe: Recipe, job: Job) -> Record:
+    """The record of a run that is trained."""
+    parsing = {name: getattr(recipe, name) for name in recipe.parse_settings}
+    evaluations = _evaluate(Parser.load(job.folder, **parsing), job.row.splits)
     summary = json.loads((job.folder / RUN_FILE).read_text(encoding="utf-8"))
-    record = Record(
+    return Record(
         row=job.row.name,
         recipe_name=job.row.recipe,
         overrides=job.row.overrides,
@@ -69,8 +78,6 @@ def execute(job: Job) -> Record:
         evaluations=evaluations,
         jobs=job.jobs,
     )
-    write_record(job.results, record)
-    return record
 
 
 def _train(recipe: Recipe, job: Job) -> None:
@@ -106,14 +113,6 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def main() -> int:
-    try:
-        execute(Job.from_json(sys.argv[1]))
-    except UserError as error:
-        note("{error}", error=" ".join(str(error).split()))
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def main(job: str) -> None:
+    """Execute a job that is given as JSON: what an executor calls."""
+    execute(Job.from_json(job))

@@ -1,0 +1,68 @@
+"""The way to a Ray cluster, and what may be wrong with it in one line each."""
+
+from __future__ import annotations
+
+import os
+import socket
+from types import ModuleType
+
+from permparse.base.errors import UserError
+
+INSTALL = "pip install 'permparse[cluster]'"
+REACH_SECONDS = 5.0
+OBJECT_STORE = 1 << 27
+"""Bytes that Ray may keep in shared memory: work is named by text, so there is little to keep."""
+
+
+def connect(address: str, cores: int | None) -> ModuleType:
+    """The module `ray`, connected: to a cluster started here with this many ``cores`` (`local`), to one that runs here
+    (`auto`), or to the one at HOST:PORT."""
+    ray = _ray()
+    common = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "permparse"}
+    try:
+        if address == "local":
+            here = {"num_cpus": cores, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
+            ray.init(address="local", **here, **common)
+        else:
+            _require_reachable(address)
+            ray.init(address=address, **common)
+    except (ConnectionError, OSError, RuntimeError, TimeoutError, ValueError) as error:
+        raise UserError(_explained(address, error)) from error
+    return ray
+
+
+def _ray() -> ModuleType:
+    # Without these, Ray reports its use to its makers and warns of a coming change that does not concern us.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise UserError(f"--cluster needs Ray, which is not installed; {INSTALL}") from error
+    return ray
+
+
+def _require_reachable(address: str) -> None:
+    """Ray itself tries for a minute before it gives up."""
+    if address == "auto":
+        return
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdigit():
+        raise UserError(f"--cluster {address}: expected auto, local or HOST:PORT, such as 10.0.0.1:6379")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UserError(
+            f"--cluster {address}: nothing answers there ({error}); is the head node up (ray start --head), "
+            "and is its port open?"
+        ) from error
+
+
+def _explained(address: str, error: Exception) -> str:
+    """What Ray says when it does not start, and what to do."""
+    said = " ".join(str(error).split())
+    if "ersion mismatch" in said:
+        return f"--cluster {address}: {said}; install the same versions on all nodes"
+    if address == "auto" and isinstance(error, ConnectionError):
+        return "--cluster auto: no Ray runs on this machine; start it with `ray start --head`, or use --cluster local"
+    return f"--cluster {address}: Ray does not start ({said:.300})"
