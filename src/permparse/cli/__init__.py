@@ -1,4 +1,4 @@
-"""The command line: `permparse train | evaluate | parse | compare | data | notation | tasks | reproduce | …`.
+"""The command line: `permparse train | evaluate | parse | compare | tune | data | notation | tasks | reproduce | …`.
 
 Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
 """
@@ -28,6 +28,7 @@ from permparse.cli import (
     reproduce,
     serve,
     train,
+    tune,
     warmup,
 )
 
@@ -82,6 +83,7 @@ app.command("train")(train.command)
 app.command("evaluate")(evaluate.command)
 app.command("parse")(parse.command)
 app.command("compare")(compare.command)
+app.command("tune")(tune.command)
 app.command("data")(data.command)
 app.command("notation")(notation.command)
 app.command("tasks")(data.tasks_command)
