@@ -1,6 +1,5 @@
 """Streams that fail: Ctrl-C at the prompt, input that cannot be read, output that nobody takes."""
 
-import io
 import os
 import pty
 import signal
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from permparse.base.errors import UserError, printable
-from permparse.cli import parse, run
+from permparse.cli import run
 
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from permparse.cli import main; main()"
@@ -79,24 +78,6 @@ def test_who_does_not_listen_gets_the_exit_code_all_the_same(script: str, code: 
     assert found.returncode == code
     assert "Traceback" not in found.stderr
     assert "Exception ignored" not in found.stderr
-
-
-def test_lines_come_in_batches_without_the_byte_order_mark() -> None:
-    stream = io.BytesIO(b"\xef\xbb\xbfa b\nc\r\n" + b"x\n" * 300 + b"end")
-    batches = list(parse._as_they_come(stream))
-    lines = [line for batch in batches for line in batch]
-    assert lines[:2] == ["a b", "c"]
-    assert lines[-1] == "end"
-    assert len(lines) == 303
-    assert max(map(len, batches)) <= parse.BATCH
-
-
-def test_a_line_without_end_is_refused_and_the_next_one_parsed() -> None:
-    stream = io.BytesIO(b"a\n" + b"x" * (3 * parse.LONGEST_LINE) + b"\nb\n")
-    first, long, last = (line for batch in parse._as_they_come(stream) for line in batch)
-    assert (first, last) == ("a", "b")
-    assert isinstance(long, UserError)
-    assert "longer than" in str(long)
 
 
 def test_a_message_shows_control_characters_and_does_not_send_them(capsys: pytest.CaptureFixture[str]) -> None:

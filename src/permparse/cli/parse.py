@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from io import BufferedIOBase, UnsupportedOperation
 from pathlib import Path
@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from permparse.base.console import note
+from permparse.base.console import err, note
 from permparse.base.errors import UserError
+from permparse.cli.options import Cluster
 from permparse.cli.show import show_parse
 
 if TYPE_CHECKING:
-    from permparse.parsers import Parse, Parser
+    from permparse.bulk.answers import Format
+    from permparse.bulk.lines import Line
+    from permparse.parsers import Parse
 
-BATCH = 128
-CHUNK, LONGEST_LINE = 1 << 16, 1 << 20
-"""Bytes that are read at a time, and that a line may have."""
 BOX = "fragment"
 """The parser that comes with the package."""
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-Line = str | UserError
-"""A sentence, or why a line is none."""
 
 
 def command(
@@ -46,6 +43,13 @@ def command(
     show: Annotated[bool, typer.Option("--show", help="Draw the multiset of every word and the jumps.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw one sentence as a picture into this file.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Draw all sentences on a page in this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="With --file: parse it in shards, resumable, into this file.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="With --output: cores to use; 1, or all of a cluster.")
+    ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Parse sentences from the arguments, from a file or from stdin, line by line, as they come.
 
@@ -60,20 +64,28 @@ def command(
 
       permparse parse runs/cogs --file sentences.txt > outputs.txt
 
+      permparse parse runs/cogs --file sentences.txt --output outputs.txt --cluster auto
+
       permparse parse runs/cogs "Emma ate the cake ." --n-best 3 --json | jq .alternatives
     """
-    from permparse.parsers import Parser
+    from permparse.bulk.answers import Format, answers
+    from permparse.parsers import Parse, Parser
 
     name, sentence = _model_and_sentences(model, sentence)
     if sentence and file is not None:
         raise UserError("give sentences or --file, not both")
-    parser = Parser.load(name)
+    if output is not None or cluster is not None or jobs is not None:
+        if file is None or output is None or show or svg is not None or html is not None:
+            raise UserError("--output, --cluster and --jobs parse a whole file: give --file and --output, draw nothing")
+        _parse_file(name, file, output, cluster, jobs, Format(json, n_best))
+        return
+    parser, form = Parser.load(name), Format(json, n_best)
     drawn: list[Parse] = []
     if not sentence and file is None and sys.stdin is not None and sys.stdin.isatty():
         note("[dim]one sentence per line; Ctrl-D ends[/]")
     failed = number = 0
     for batch in _batches(sentence, file):
-        for answer in _parse_all(parser, batch, n_best):
+        for answer in answers(parser, batch, n_best):
             number += 1
             if isinstance(answer, UserError):
                 failed += 1
@@ -81,7 +93,10 @@ def command(
                 note("[bold red]error:[/] {where}: {error}", where=where, error=" ".join(str(answer).split()))
             elif svg is not None or html is not None:
                 drawn.append(answer)
-            _print(answer, json, show, n_best)
+            if show and isinstance(answer, Parse) and not json:
+                show_parse(answer)
+            else:
+                sys.stdout.write(form.text(answer))
         sys.stdout.flush()
     for text in sentence or []:
         if Path(text).is_file():
@@ -114,40 +129,45 @@ def _draw(parses: list[Parse], svg: Path | None, html: Path | None) -> None:
         write_atomically(html, page.encode())
 
 
-def _parse_all(parser: Parser, batch: list[Line], n_best: int) -> Iterator[Parse | UserError]:
-    """An answer for every line of a batch."""
-    answers = iter(parser.parse_each([line for line in batch if isinstance(line, str)], n_best))
-    return (line if isinstance(line, UserError) else next(answers) for line in batch)
+def _parse_file(model: str, file: Path, output: Path, cluster: str | None, jobs: int | None, form: Format) -> None:
+    """Parse a whole file in shards; the bar counts them."""
+    from rich.progress import Progress
 
+    from permparse.bulk import parse_file
 
-def _print(answer: Parse | UserError, json: bool, show: bool, n_best: int) -> None:
-    import json as json_module
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("shards")
 
-    if isinstance(answer, UserError):
-        sys.stdout.write((json_module.dumps({"error": str(answer)}) if json else "") + "\n")
-    elif json:
-        sys.stdout.write(answer.to_json() + "\n")
-    elif show:
-        show_parse(answer)
-    elif n_best > 1:
-        for alternative in answer.alternatives:
-            sys.stdout.write(f"{alternative.confidence:.3f}\t{alternative.output}\n")
-    else:
-        sys.stdout.write(answer.output + "\n")
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        try:
+            failed = parse_file(
+                model, file, output, cluster, jobs, json=form.json, n_best=form.n_best, progress=progress
+            )
+        except KeyboardInterrupt:
+            note("stopped; the same command continues from here")
+            raise typer.Exit(130) from None
+    note("[dim]wrote {path}[/]", path=output)
+    if failed:
+        note("[bold red]error:[/] {count} lines cannot be parsed; {path}.errors says why", count=failed, path=output)
+        raise typer.Exit(2)
 
 
 def _batches(sentences: list[str] | None, file: Path | None) -> Iterator[list[Line]]:
+    from permparse.bulk.lines import CHUNK, batches
+
     if sentences:
         yield list(sentences)
         return
     try:
         if file is not None:
             with open(file, "rb") as lines:
-                yield from _as_they_come(lines)
+                yield from batches(_chunks(lines, CHUNK))
         elif sys.stdin is None:
             raise OSError(errno.EBADF, "it is closed")
         else:
-            yield from _as_they_come(_blocking(cast(BufferedIOBase, sys.stdin.buffer)))
+            yield from batches(_chunks(_blocking(cast(BufferedIOBase, sys.stdin.buffer)), CHUNK))
     except OSError as error:
         raise UserError(f"{file or 'stdin'}: cannot be read ({error.strerror})") from error
 
@@ -159,37 +179,7 @@ def _blocking(file: BufferedIOBase) -> BufferedIOBase:
     return file
 
 
-def _as_they_come(file: BufferedIOBase) -> Iterator[list[Line]]:
-    """Lines as they arrive: a single one immediately, a batch if many are waiting.
-
-    A line that is too long is an error of its own, and never held in memory.
-    """
-    rest, first, skipping = b"", True, False
-    while chunk := file.read1(CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if skipping and lines:
-            lines, skipping = lines[1:], False
-        elif skipping:
-            rest = b""
-        batch = _decoded(lines, first)
-        first = first and not lines and not skipping
-        if len(rest) > LONGEST_LINE:
-            batch.append(UserError(f"the line is longer than {LONGEST_LINE:,} bytes; expected one sentence per line"))
-            rest, skipping = b"", True
-        for start in range(0, len(batch), BATCH):
-            yield batch[start : start + BATCH]
-    if rest and not skipping:
-        yield _decoded([rest], first)
-
-
-def _decoded(lines: Iterable[bytes], first: bool = False) -> list[Line]:
-    """Lines as text; a byte-order mark before the first is none of it."""
-    decoded: list[Line] = []
-    for number, line in enumerate(lines):
-        try:
-            text = line.removeprefix(BYTE_ORDER_MARK) if first and number == 0 else line
-            decoded.append(text.decode("utf-8").rstrip("\r\n"))
-        except UnicodeDecodeError as error:
-            byte = f"byte {error.start + 1} is 0x{line[error.start]:02x}"
-            decoded.append(UserError(f"not UTF-8 text ({byte}); convert it first"))
-    return decoded
+def _chunks(file: BufferedIOBase, size: int) -> Iterator[bytes]:
+    """What there is to read, without waiting for more."""
+    while chunk := file.read1(size):
+        yield chunk
