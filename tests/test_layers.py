@@ -25,7 +25,9 @@ MAY_USE = {
     "parsers": {"base", "drawing", "permutation", "multiset", "text", "tasks", "nn"},
     "training": {"base", "text", "tasks", "parsers"},
     "evaluation": {"base", "text", "tasks", "parsers"},
-    "experiments": {"base", "parsers", "training", "evaluation"},
+    "executors": {"base"},
+    "bulk": {"base", "executors", "parsers"},
+    "experiments": {"base", "executors", "parsers", "training", "evaluation"},
     "service": {"base", "parsers"},
     "integrations": {"base", "nn", "parsers"},
     "cli": {
@@ -37,6 +39,8 @@ MAY_USE = {
         "parsers",
         "training",
         "evaluation",
+        "executors",
+        "bulk",
         "experiments",
         "service",
     },
@@ -53,6 +57,8 @@ OPTIONAL = {
     "huggingface_hub",
     "onnx",
     "onnxruntime",
+    "ray",
+    "optuna",
 }
 
 
