@@ -191,3 +191,10 @@ def test_a_rule_that_keeps_opening_brackets_comes_to_an_end() -> None:
     opening = Notation(language, Node("(", {"(": 1}))
     assert opening.restore(["a"])[-1] != ""
     assert opening.restore(opening.shorten(["a", "b"])) == ["a", "b"]
+
+
+def test_no_bracket_is_closed_that_is_not_open() -> None:
+    language = Language(Brackets({"(": ")", '"': '"'}), dropped=frozenset(')"'))
+    assert Notation(language, Node(")", {")": 1})).restore(["f", "(", "a"]) == ["f", "(", ")", "a"]
+    quoting = Notation(language, Node('"', {'"': 1}))
+    assert quoting.restore(["a"])[0] == '"'

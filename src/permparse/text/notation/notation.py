@@ -87,7 +87,7 @@ class Notation:
         if walk.run >= min(LONGEST_RUN + 4 * len(walk.levels), MOST_RUN):
             return EMIT
         token = token_for(walk, self.rules.leaf(walk.features(ahead)).action)
-        return token if token in self.language.dropped else EMIT
+        return token if token in self.language.dropped and not walk.closes_nothing(token) else EMIT
 
     def _yields(self, guess: str, following: str) -> bool:
         """Whether an insertion gives way to the exception that follows."""

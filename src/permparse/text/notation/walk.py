@@ -126,6 +126,10 @@ class Walk:
         self.variables = self.last_variable = 0
         self.run = 0
 
+    def closes_nothing(self, token: str) -> bool:
+        """Whether it is a closing bracket, and none is open."""
+        return len(self.levels) == 1 and token in self._closes and token not in self._closing
+
     def push(self, token: str) -> None:
         """Append a token, whether inserted or kept: states do not depend on what is kept as an exception."""
         level, symbol = self.levels[-1], self.symbols.of(token)
