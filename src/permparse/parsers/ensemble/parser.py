@@ -40,8 +40,8 @@ class JointParse(Parse):
 
 class EnsembleParser(Parser):
     """If the best outputs of all members agree, that is the output. If not, every member proposes its likeliest
-    multisets in order, and the output is the one with the highest Σ log P(multiset | x) - weight · surprise over the
-    members, each in its own notation."""
+    multisets in order, and the output is the one with the highest Σ log P(multiset | x) over the members, less the
+    weighted surprise, each in its own notation."""
 
     recipe_class = EnsembleRecipe
     recipe: EnsembleRecipe
@@ -118,10 +118,11 @@ class EnsembleParser(Parser):
         asked = [i for i, pool in enumerate(answers) if len(pool) > 1 or n_best > 1]
         proposals = self._proposals([[of[i] for of in best] for i in asked], [sources[i] for i in asked], n_best)
         proposed = dict(zip(asked, proposals, strict=True))
-        parses = []
+        weight = self.recipe.surprise_weight
+        parses: list[Parse] = []
         for i, pool in enumerate(answers):
-            output = next(iter(pool)) if len(pool) == 1 else chosen(proposed[i]).output
-            ranked = sorted(proposed.get(i, ()), key=lambda of: (of.output != output, -of.score))
+            output = next(iter(pool)) if len(pool) == 1 else chosen(proposed[i], weight).output
+            ranked = sorted(proposed.get(i, ()), key=lambda of: (of.output != output, -of.score(weight)))
             proposers = ranked[0].proposers if ranked else pool[output]
             alternatives = [self._alternative(of) for of in ranked[:n_best]] if n_best > 1 else []
             parses.append(self._joint(proposers, alternatives))
@@ -137,7 +138,7 @@ class EnsembleParser(Parser):
             pooled([first, *others[i]] for first, others in zip(parses, candidates, strict=True))
             for i, parses in enumerate(best)
         ]
-        return judged(self.members, sources, pools, self.recipe.surprise_weight)
+        return judged(self.members, sources, pools)
 
     def _joint(self, proposers: Proposers, alternatives: Sequence[Alternative]) -> JointParse:
         number, parse = next(iter(proposers.items()))
@@ -146,7 +147,9 @@ class EnsembleParser(Parser):
 
     def _alternative(self, proposal: Proposal) -> Alternative:
         tokens = next(iter(proposal.proposers.values())).tokens
-        return Alternative(proposal.output, tokens, proposal.score, self._confidence(proposal.proposers))
+        return Alternative(
+            proposal.output, tokens, proposal.score(self.recipe.surprise_weight), self._confidence(proposal.proposers)
+        )
 
     def _confidence(self, proposers: Proposers) -> float:
         """See `JointParse`."""
@@ -180,7 +183,7 @@ class EnsembleParser(Parser):
     @classmethod
     def from_files(cls, recipe: Recipe, task: Task, files: Mapping[str, bytes], where: str) -> Self:
         assert isinstance(recipe, EnsembleRecipe)
-        count = sum(bool(re.fullmatch(rf"member\d+_{re.escape(RECIPE_FILE)}", name)) for name in files)
+        count = len({found[0] for name in files if (found := re.match(r"member\d+_", name))})
         members = [_restored(number, recipe, task, files, where) for number in range(1, max(1, count) + 1)]
         return cls(recipe, members)
 

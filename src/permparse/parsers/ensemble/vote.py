@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -22,11 +23,12 @@ Proposers = Mapping[int, Parse]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one member makes of an output: its tokens in alphabetical order, in the notation of this member, and
-    log P(multiset | x) - weight · surprise."""
+    """What one member makes of an output, in its own notation: the tokens in alphabetical order, log P(multiset | x) by
+    the count recursion, and how badly the output reads."""
 
     multiset: tuple[str, ...]
-    score: float
+    log_prob: float
+    surprise: float
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,10 @@ class Proposal:
     proposers: Proposers
     judgements: tuple[Judgement, ...]
 
-    @property
-    def score(self) -> float:
-        """Σ over the members of log P(multiset | x) - weight · surprise."""
-        return sum(judgement.score for judgement in self.judgements)
+    def score(self, surprise_weight: float) -> float:
+        """Σ log P(multiset | x) over the members - weight · surprise, the mean of what it is to each of them."""
+        surprise = fmean(judgement.surprise for judgement in self.judgements)
+        return sum(judgement.log_prob for judgement in self.judgements) - surprise_weight * surprise
 
     @property
     def multiset(self) -> tuple[tuple[str, ...], ...]:
@@ -66,27 +68,26 @@ def judged(
     members: Sequence[Member],
     sources: Sequence[Sequence[str]],
     pools: Sequence[Mapping[str, Proposers]],
-    surprise_weight: float,
 ) -> list[list[Proposal]]:
     """The outputs in the pool of every sentence, each judged by all members.
 
     One pass of every member's tagger over all outputs of all sentences.
     """
-    judgements = [_judgements(member, n, sources, pools, surprise_weight) for n, member in enumerate(members)]
+    judgements = [_judgements(member, n, sources, pools) for n, member in enumerate(members)]
     return [
         [Proposal(output, proposers, tuple(of[i][output] for of in judgements)) for output, proposers in pool.items()]
         for i, pool in enumerate(pools)
     ]
 
 
-def chosen(proposals: Sequence[Proposal]) -> Proposal:
+def chosen(proposals: Sequence[Proposal], surprise_weight: float) -> Proposal:
     """The proposal with the highest score, where every multiset stands in the order that has most support."""
     in_best_order: dict[tuple[tuple[str, ...], ...], Proposal] = {}
     for proposal in proposals:
         known = in_best_order.setdefault(proposal.multiset, proposal)
         if proposal.support > known.support:
             in_best_order[proposal.multiset] = proposal
-    return max(in_best_order.values(), key=lambda proposal: proposal.score)
+    return max(in_best_order.values(), key=lambda proposal: proposal.score(surprise_weight))
 
 
 def _judgements(
@@ -94,7 +95,6 @@ def _judgements(
     number: int,
     sources: Sequence[Sequence[str]],
     pools: Sequence[Mapping[str, Proposers]],
-    surprise_weight: float,
 ) -> list[dict[str, Judgement]]:
     """What one member makes of every output, sentence by sentence."""
     codec = member.codec
@@ -117,7 +117,7 @@ def _judgements(
         for output, tokens in of.items():
             multiset = tuple(sorted(tokens))
             surprise = codec.trigrams.surprise(codec.pattern(tokens, sentences[i]))
-            row[output] = Judgement(multiset, max(least, log_probs[i, multiset]) - surprise_weight * surprise)
+            row[output] = Judgement(multiset, max(least, log_probs[i, multiset]), surprise)
         found.append(row)
     return found
 
