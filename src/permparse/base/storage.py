@@ -232,7 +232,7 @@ def is_scratch(name: str) -> bool:
 
 
 def _is_stored(name: str) -> bool:
-    return re.fullmatch(r"[a-z_]+-[0-9a-f]{8}\.[a-z]+", name) is not None
+    return re.fullmatch(r"[a-z0-9_]+-[0-9a-f]{8}\.[a-z]+", name) is not None
 
 
 def _remove(path: Path) -> None:

@@ -21,6 +21,7 @@ from permparse.cli import (
     compare,
     data,
     demo,
+    ensemble,
     evaluate,
     notation,
     package,
@@ -93,6 +94,7 @@ app.command("demo")(demo.command)
 app.command("warmup")(warmup.command)
 app.command("serve")(serve.command)
 app.command("package")(package.command)
+app.command("ensemble")(ensemble.command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -84,7 +84,7 @@ def outcomes_of(
     outcomes = []
     for example, parse in zip(examples, parses, strict=True):
         correct = {name: metric(parse.output, example.output) for name, metric in task.metrics.items()}
-        gold, found = parser.gold_tokens(example), parser.compared(parse.tokens)
+        gold, found = parser.gold_and_found(example, parse)
         outcomes.append(Outcome(example, parse, tuple(gold), tuple(found), correct))
     return outcomes
 

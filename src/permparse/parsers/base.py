@@ -136,7 +136,7 @@ class Parser(ABC):
 
     def error_kind(self, example: Example, parse: Parse) -> str:
         """Why the output of an example is wrong: one of `error_kinds`."""
-        found, gold = self.compared(parse.tokens), self.gold_tokens(example)
+        gold, found = self.gold_and_found(example, parse)
         return "order" if Counter(found) == Counter(gold) else "tokens"
 
     def explain(self, parse: Parse) -> Explanation | None:
@@ -150,6 +150,10 @@ class Parser(ABC):
     def gold_tokens(self, example: Example) -> list[str]:
         """The gold tokens of an example in the notation of `Parse.tokens`, as they are compared."""
         return self.compared(example.target)
+
+    def gold_and_found(self, example: Example, parse: Parse) -> tuple[list[str], list[str]]:
+        """The tokens of an example and of its parse in one notation, as they are compared."""
+        return self.gold_tokens(example), self.compared(parse.tokens)
 
     # What all parsers share
 

@@ -16,6 +16,10 @@ PARSERS = {
     "permuter": "permparse.parsers.seq2seq.permuter:PermuterParser",
     "seq2seq-pretrained": "permparse.parsers.seq2seq.pretrained:PretrainedParser",
 }
+"""What a recipe can train."""
+ENSEMBLE = "ensemble"
+ENSEMBLES = {ENSEMBLE: "permparse.parsers.ensemble.parser:EnsembleParser"}
+"""What is made of trained parsers."""
 DEFAULT_PARSER = "multiset-permutation"
 
 
@@ -23,4 +27,4 @@ def parser_class(name: str) -> type[Parser]:
     """The parser of that name."""
     from permparse.parsers.base import Parser
 
-    return find_class(name, PARSERS, "parser", group="permparse.parsers", base=Parser)
+    return find_class(name, PARSERS | ENSEMBLES, "parser", group="permparse.parsers", base=Parser)

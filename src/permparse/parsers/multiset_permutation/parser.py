@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -160,6 +161,22 @@ class MultisetPermutationParser(Parser):
             if progress:
                 progress(len(parses))
         return parses
+
+    def candidate_parses(
+        self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int = 1
+    ) -> list[list[Parse]]:
+        """What the reranker chooses from: of every sentence its likeliest multisets, each in its best order, likeliest
+        first; at least ``n_best`` of them, if there are so many."""
+        n = max(self.reranker.candidates, n_best)
+        taggings = self.reranker.tag([self.codec.encode(of) for of in sources], n)
+        likely = [[(tagging.sentence, tagged) for tagged in tagging.n_best(n)] for tagging in taggings]
+        ordered = iter(self.reranker.in_order(list(chain.from_iterable(likely))))
+        return [[self._parse(text, next(ordered), ()) for _ in of] for text, of in zip(sentences, likely, strict=True)]
+
+    def changed(self, **settings: object) -> Self:
+        """The same networks with other settings of parsing."""
+        recipe = self.recipe.model_copy(update=settings)
+        return type(self)(recipe, self.codec, self.tagger, self.scorer, self.calibration)
 
     def _require_few_tokens(self, taggings: Sequence[Tagging]) -> None:
         for tagging in taggings:

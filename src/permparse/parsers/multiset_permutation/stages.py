@@ -91,21 +91,26 @@ def tag_data(codec: Codec, examples: Sequence[Example], settings: Tagger) -> Tag
 
 
 @torch.no_grad()
-def gold_log_probs(codec: Codec, tagger: MultisetTagger, encoded: EncodedExamples) -> np.ndarray:
-    """log P(gold multiset | x) of every example, at least HOPELESS."""
+def multiset_log_probs(codec: Codec, tagger: MultisetTagger, encoded: EncodedExamples) -> np.ndarray:
+    """log P(multiset of the target | x) of every example, by the count recursion; -inf if no counts produce it."""
     found: dict[int, TaggerExample] = {}
     for i, (sentence, target) in enumerate(zip(encoded.sentences, encoded.targets, strict=True)):
         copies = gold_copies(codec, sentence, target, tagger.settings.max_count)
         if not isinstance(copies, str):
             found[i] = TaggerExample.build(sentence, codec.numbered(copies))
-    log_probs = np.full(len(encoded.sentences), HOPELESS)
+    log_probs = np.full(len(encoded.sentences), -np.inf)
     order = list(found)
     for batch in sorted_batches([len(found[i].sentence) for i in order], BATCH):
         chosen = [order[k] for k in batch]
         with one_thread():
             losses = tagger.loss(tagger_batch([found[i] for i in chosen]).to(tagger.device))
-        log_probs[chosen] = np.maximum(HOPELESS, -losses.cpu().numpy())
+        log_probs[chosen] = -losses.cpu().numpy()
     return log_probs
+
+
+def gold_log_probs(codec: Codec, tagger: MultisetTagger, encoded: EncodedExamples) -> np.ndarray:
+    """log P(gold multiset | x) of every example, at least HOPELESS."""
+    return np.maximum(HOPELESS, multiset_log_probs(codec, tagger, encoded))
 
 
 class TagStage(Stage):

@@ -1,0 +1,1 @@
+"""Several trained parsers as one, which agree on outputs."""
