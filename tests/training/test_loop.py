@@ -140,3 +140,8 @@ def test_parameter_groups_train_at_rates_of_their_own() -> None:
     Trainer(stage, 0, None, RunLog(None)).fit(Progress(quiet=True))
     moved = {name: float((p.detach() - before[name]).abs().max()) for name, p in stage.model.named_parameters()}
     assert moved["0.weight"] < 1e-6 < 1e-3 < moved["2.weight"]
+
+
+def test_a_likelihood_is_never_shown_as_a_share(capsys: pytest.CaptureFixture[str]) -> None:
+    Progress().epoch("tag", 1, 2, 0.5, None, Scores(1.0, {"Freq": 1.0, "log P": 0.0}), 3.0)
+    assert "Freq 100.0%  log P 0.00" in capsys.readouterr().err

@@ -85,7 +85,8 @@ class Progress:
             parts.append(f"accuracy {accuracy:.1%}")
         if scores is not None:
             parts += [
-                f"{name} {value:.1%}" if value >= 0 else f"{name} {value:.2f}" for name, value in scores.named.items()
+                f"{name} {value:.2f}" if name.startswith("log ") else f"{name} {value:.1%}"
+                for name, value in scores.named.items()
             ]
         note("  ".join([*parts, f"[dim]{seconds:.0f} s[/]"]))
 
