@@ -95,12 +95,11 @@ class Memory(Parser):
     def stages(self, splits):
         return iter(())
 
-    def parse_words(self, sources, sentences=None, n_best=1, progress=None):
+    def parse_chunk(self, sources, sentences, n_best):
         outputs = [self.known.get(" ".join(words), self.recipe.shrug) for words in sources]
-        texts = sentences or [" ".join(words) for words in sources]
         return [
             Parse(text, output, tuple(words), tuple(self.task.shorten(output)), 0.0, 1.0)
-            for text, words, output in zip(texts, sources, outputs, strict=True)
+            for text, words, output in zip(sentences, sources, outputs, strict=True)
         ]
 
     def files(self):

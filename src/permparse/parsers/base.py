@@ -61,6 +61,8 @@ class Parser(ABC):
     recipe_class: ClassVar[type[Recipe]] = Recipe
     error_kinds: ClassVar[tuple[str, ...]] = ("tokens", "order")
     """What `error_kind` answers."""
+    chunk: ClassVar[int] = 2000
+    """Sentences that `parse_chunk` is given at a time, at most."""
 
     def __init__(self, recipe: Recipe, task: Task) -> None:
         self.recipe, self.task = recipe, task
@@ -82,14 +84,8 @@ class Parser(ABC):
         """What has to be trained, one after the other: a stage is made when those before it are trained."""
 
     @abstractmethod
-    def parse_words(
-        self,
-        sources: Sequence[Sequence[str]],
-        sentences: Sequence[str] | None = None,
-        n_best: int = 1,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[Parse]:
-        """Parse sentences that are already split into words; ``progress`` is told how many are done."""
+    def parse_chunk(self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int) -> list[Parse]:
+        """Parse some sentences, given as words and as text, with ``n_best`` alternatives each if more than one."""
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
@@ -238,6 +234,23 @@ class Parser(ABC):
                 answers.append(error)
         parses = iter(self._parse_texts(texts, n_best))
         return [next(parses) if answer is None else answer for answer in answers]
+
+    def parse_words(
+        self,
+        sources: Sequence[Sequence[str]],
+        sentences: Sequence[str] | None = None,
+        n_best: int = 1,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Parse]:
+        """Parse sentences that are already split into words, chunk by chunk; ``progress`` is told how many are done."""
+        texts = sentences or [" ".join(words) for words in sources]
+        parses: list[Parse] = []
+        for first in range(0, len(sources), self.chunk):
+            last = first + self.chunk
+            parses += self.parse_chunk(sources[first:last], texts[first:last], n_best)
+            if progress:
+                progress(len(parses))
+        return parses
 
     def _parse_texts(self, texts: Sequence[str], n_best: int) -> list[Parse | UserError]:
         """Parse clean sentences together; if one is refused, each by itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar, Never, Self
@@ -16,7 +16,7 @@ from permparse.parsers.base import RECIPE_FILE, Parser, Splits
 from permparse.parsers.ensemble.recipe import EnsembleRecipe
 from permparse.parsers.ensemble.vote import Member, Proposal, Proposers, chosen, judged, pooled
 from permparse.parsers.explanation import Explanation
-from permparse.parsers.multiset_permutation.parser import CHUNK, MultisetPermutationParser
+from permparse.parsers.multiset_permutation.parser import MultisetPermutationParser
 from permparse.parsers.parse import Alternative, Parse
 from permparse.parsers.recipe import Data, Recipe, read_recipe
 from permparse.parsers.registry import DEFAULT_PARSER, parser_class
@@ -95,23 +95,7 @@ class EnsembleParser(Parser):
     def facts(self) -> list[str]:
         return [f"{len(self.members)} members", *super().facts()]
 
-    def parse_words(
-        self,
-        sources: Sequence[Sequence[str]],
-        sentences: Sequence[str] | None = None,
-        n_best: int = 1,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[Parse]:
-        parses: list[Parse] = []
-        for first in range(0, len(sources), CHUNK):
-            words = sources[first : first + CHUNK]
-            texts = sentences[first : first + CHUNK] if sentences else [" ".join(of) for of in words]
-            parses += self._parses(words, texts, n_best)
-            if progress:
-                progress(len(parses))
-        return parses
-
-    def _parses(self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int) -> list[Parse]:
+    def parse_chunk(self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int) -> list[Parse]:
         """Only where the members disagree, or several outputs are asked for, do they propose more than their best."""
         best = [member.parse_words(sources, sentences) for member in self.members]
         answers = [pooled([parse] for parse in of) for of in zip(*best, strict=True)]

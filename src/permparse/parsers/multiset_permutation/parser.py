@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -59,8 +59,6 @@ from permparse.permutation.decoding import decode
 from permparse.tasks import Task
 from permparse.text import UNKNOWN, Example
 
-CHUNK = 2000
-"""Sentences that are in memory at a time."""
 CODEC_FILE, CALIBRATION_FILE = "codec.json", "calibration.json"
 TAGGER_FILE, SCORER_FILE = "tagger.safetensors", "scorer.safetensors"
 
@@ -142,24 +140,13 @@ class MultisetPermutationParser(Parser):
         tagged = [tagging.best for tagging in tag(codec, self.tagger, validation.sentences)]
         yield OrderStage(self.scorer, order_data, validation, tagged, recipe.scorer.training, recipe.seed, report)
 
-    def parse_words(
-        self,
-        sources: Sequence[Sequence[str]],
-        sentences: Sequence[str] | None = None,
-        n_best: int = 1,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[Parse]:
+    def parse_chunk(self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int) -> list[Parse]:
+        taggings = self.reranker.tag([self.codec.encode(of) for of in sources], n_best)
+        self._require_few_tokens(taggings)
         parses: list[Parse] = []
-        for first in range(0, len(sources), CHUNK):
-            words = sources[first : first + CHUNK]
-            texts = sentences[first : first + CHUNK] if sentences else [" ".join(of) for of in words]
-            taggings = self.reranker.tag([self.codec.encode(of) for of in words], n_best)
-            self._require_few_tokens(taggings)
-            for text, tagging, best in zip(texts, taggings, self.reranker.best(taggings), strict=True):
-                others = self.reranker.n_best(tagging, n_best) if n_best > 1 else []
-                parses.append(self._parse(text, best, self._alternatives(best, others, n_best)))
-            if progress:
-                progress(len(parses))
+        for text, tagging, best in zip(sentences, taggings, self.reranker.best(taggings), strict=True):
+            others = self.reranker.n_best(tagging, n_best) if n_best > 1 else []
+            parses.append(self._parse(text, best, self._alternatives(best, others, n_best)))
         return parses
 
     def candidate_parses(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import ClassVar, Protocol, Self
 
@@ -61,6 +61,7 @@ class Seq2SeqParser(Parser):
     recipe: Seq2SeqRecipe
     codec: PairCodec
     network: Seq2Seq
+    chunk = 200
     steps: ClassVar[int]
     """Steps of training that suit data of any size, where a recipe leaves it open."""
     open_settings: ClassVar[Table]
@@ -95,17 +96,10 @@ class Seq2SeqParser(Parser):
         targets = [self.codec.target(self.gold_tokens(e), s) for e, s in zip(examples, sources, strict=True)]
         return Pairs(sources, targets)
 
-    def parse_words(
-        self,
-        sources: Sequence[Sequence[str]],
-        sentences: Sequence[str] | None = None,
-        n_best: int = 1,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[Parse]:
+    def parse_chunk(self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int) -> list[Parse]:
         encoded = self.sources(sources)
-        found = search(self.network, encoded, self.recipe.beam, n_best, progress)
-        texts = sentences or [" ".join(words) for words in sources]
-        everything = zip(texts, encoded, found, strict=True)
+        found = search(self.network, encoded, self.recipe.beam, n_best)
+        everything = zip(sentences, encoded, found, strict=True)
         return [self._parse(text, source, best, n_best) for text, source, best in everything]
 
     def calibrate(self, examples: Sequence[Example]) -> None:

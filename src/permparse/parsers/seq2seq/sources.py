@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,13 +60,7 @@ def source_batch(sources: Sequence[Source]) -> SourceBatch:
     )
 
 
-def search(
-    network: Seq2Seq,
-    sources: Sequence[Source],
-    beam: int,
-    n_best: int = 1,
-    progress: Callable[[int], None] | None = None,
-) -> list[list[Hypothesis]]:
+def search(network: Seq2Seq, sources: Sequence[Source], beam: int, n_best: int = 1) -> list[list[Hypothesis]]:
     """The likeliest outputs of every source, in batches of similar length; all of them, or none, have a multiset."""
     found: dict[int, list[Hypothesis]] = {}
     for batch in sorted_batches([len(source) for source in sources], BATCH):
@@ -78,8 +72,6 @@ def search(
             given = None if multisets is None else multisets.to(device)
             best = beam_search(network, source_batch(chosen).to(device), limits.to(device), beam, n_best, given)
         found.update(zip(batch.tolist(), best, strict=True))
-        if progress:
-            progress(len(found))
     return [found[i] for i in range(len(sources))]
 
 
