@@ -89,3 +89,27 @@ def clauses(seed: int, number: int, depths: list[int], inside: int) -> list[tupl
     chance = random.Random(seed)
     found = [clause(chance, chance.choice(depths), inside) for _ in range(number)]
     return [(f"{phrase} .", form) for phrase, form in found]
+
+
+def modified(seed: int, number: int, place: str) -> list[tuple[str, str]]:
+    """Clauses of giving in which the noun at one place may have a phrase or a relative clause."""
+    chance = random.Random(seed)
+    return [_modified(chance, place) for _ in range(number)]
+
+
+def _modified(chance: random.Random, place: str) -> tuple[str, str]:
+    word, verb = chance.choice(sorted(GIVE.items()))
+    found = {}
+    for name in ("agent", "recipient", "theme"):
+        phrase, form = noun(chance, chance.randint(0, 1) if name == place else 0)
+        if name == place and "(" not in form and chance.random() < 0.6:
+            person, (saw, see) = chance.choice(PEOPLE), chance.choice([("saw", "see"), ("took", "take")])
+            phrase, form = (
+                f"{phrase} that {person} {saw}",
+                f"{form} ( nmod = {see} ( agent = {person} , theme = {form} ) )",
+            )
+        found[name] = phrase, form
+    (who, agent), (whom, recipient), (what, theme) = found.values()
+    if chance.random() < 0.5:
+        return f"{who} {word} {whom} {what}", f"{verb} ( agent = {agent} , recipient = {recipient} , theme = {theme} )"
+    return f"{who} {word} {what} to {whom}", f"{verb} ( agent = {agent} , theme = {theme} , recipient = {recipient} )"

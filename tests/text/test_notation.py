@@ -17,7 +17,7 @@ from permparse.text.notation.positions import position_offset
 from permparse.text.notation.storage import explain, from_json, to_json
 from permparse.text.notation.tree import Node
 from permparse.text.notation.walk import Language
-from text.synthetic import LATER_NAMES, NAMES, calls, clauses
+from text.synthetic import LATER_NAMES, NAMES, calls, clauses, modified
 
 TRAINING = calls(1, 2000, [0, 1, 2], 3, NAMES)
 PIECES = learn_pieces([output for _, output in TRAINING])
@@ -110,6 +110,17 @@ def test_deeper_clauses_need_no_exception() -> None:
     for _, output in clauses(7, 100, [7], 7):
         short = FREE.shorten(output.split())
         assert not any(token in FREE.language.dropped or token.startswith(MARK) for token in short)
+
+
+def test_modifiers_at_new_places_need_no_exception() -> None:
+    """In training only themes are modified, by phrases or by clauses; then agents and recipients are."""
+    theme = [form for _, form in modified(1, 2000, "theme")]
+    notation = learn([((), form.split()) for form in theme], Level.SIGNS)
+    assert {"(", ")", ",", "="} <= notation.language.dropped
+    for place in ("agent", "recipient"):
+        for _, form in modified(2, 100, place):
+            short = notation.shorten(form.split())
+            assert not notation.has_exception(short), short
 
 
 def test_signs_no_word_says_are_dropped() -> None:

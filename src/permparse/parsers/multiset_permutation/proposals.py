@@ -34,7 +34,8 @@ ENCODERS = ("bilstm", "geometric")
 
 
 def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Example]) -> list[Round]:
-    """Figures of the data first; then trials of the notation and of the tagger's encoder."""
+    """Figures of the data first; then trials of the notation and of the tagger's encoder, and of the notation again:
+    which one is best may depend on the encoder."""
     given = recipe.model_dump(exclude_unset=True)
 
     def trials(names: Iterable[str], change: Callable[[str], Table]) -> Round:
@@ -46,10 +47,12 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
 
         return alternatives
 
+    notations = trials(different_notations(task, examples), lambda name: {"data": {"notation": name}})
     return [
         trials(["figures"], lambda _: from_figures(examples)),
-        trials(different_notations(task, examples), lambda name: {"data": {"notation": name}}),
+        notations,
         trials(ENCODERS, lambda kind: {"tagger": {"encoder": {"kind": kind}}}),
+        notations,
     ]
 
 

@@ -64,12 +64,17 @@ class Group:
 
 
 def candidates(
-    known: Mapping[str, Evidence], outputs: Sequence[Sequence[str]], symbols: Symbols, ends: Ends, level: Level
+    known: Mapping[str, Evidence],
+    outputs: Sequence[Sequence[str]],
+    symbols: Symbols,
+    ends: Ends,
+    keys: frozenset[str],
+    level: Level,
 ) -> list[Group]:
-    """Groups of types in the order in which they are tried."""
+    """Groups of types in the order in which they are tried. Keys stay: they say where brackets end."""
     often = {t for t, e in known.items() if e.outputs >= max(5, OFTEN * len(outputs)) and e.said is not Said.BY_A_WORD}
     signs = frozenset(t for t in often if is_sign(t) or symbols.number(t) is not None or t in ends.names)
-    words = frozenset(t for t in often - signs if not t.isdigit())
+    words = frozenset(t for t in often - signs - keys if not t.isdigit())
     wordless = frozenset(t for t in words if known[t].wordless and known[t].outputs >= FRAME * len(outputs))
     headed = (words - wordless) & _headed(outputs, signs)
     groups = [

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from permparse.text.notation.brackets import find_brackets
@@ -12,7 +11,7 @@ from permparse.text.notation.evidence import Evidence, Pair, evidence
 from permparse.text.notation.fit import Fit, Material, Output, fit, prepare
 from permparse.text.notation.notation import Notation
 from permparse.text.notation.symbols import Symbols, find_kinds, find_variables, is_sign
-from permparse.text.notation.walk import Language, find_arities
+from permparse.text.notation.walk import Language, with_brackets_seen
 
 ENOUGH_PAIRS = 5_000
 """Pairs from which on more of them do not change what is said by words."""
@@ -53,7 +52,8 @@ def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bo
     def fitting(dropped: frozenset[str]) -> Fit:
         return fit(_language(ends, symbols, dropped, known, material), material)
 
-    dropped = choose_types(candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, level), fitting)
+    keys = _language(ends, symbols, frozenset(), known, material).company.keys
+    dropped = choose_types(candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, keys, level), fitting)
     if not dropped:
         return Notation()
     if any(symbols.number(token) is not None for token in dropped):
@@ -79,4 +79,4 @@ def _language(
     signs = Counter({t: known[t].occurrences for t in dropped - ends.brackets.tokens if is_sign(t)})
     counted = tuple(sorted(signs, key=lambda t: (-signs[t], t))[:MOST_COUNTED])
     language = Language(ends.brackets, symbols, dropped, counted, ends=ends)
-    return replace(language, arities=find_arities(language, material.outputs))
+    return with_brackets_seen(language, material.outputs)

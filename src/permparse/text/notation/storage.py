@@ -3,12 +3,13 @@
 A person may edit the file: rules that insert a type no longer in `dropped` do nothing, and all still comes back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 from permparse.text.notation.actions import EMIT
 from permparse.text.notation.brackets import Brackets
+from permparse.text.notation.company import Company
 from permparse.text.notation.ends import Ends
 from permparse.text.notation.notation import Notation
 from permparse.text.notation.symbols import Symbols
@@ -44,6 +45,9 @@ def to_json(notation: Notation) -> Json:
         "arities": {counted: dict(heads) for counted, heads in language.arities.items()},
         "ends": {opening: sorted(heads) for opening, heads in language.ends.heads.items()},
         "separators": dict(language.ends.separators),
+        "keys": sorted(language.company.keys),
+        "together": _listed_sets(language.company.together),
+        "behind": _listed_sets(language.company.behind),
         "overrides": sorted(notation.overrides),
         "rules": _rule_to_json(notation.rules, language.features),
         "named": sorted(language.symbols.named),
@@ -60,7 +64,11 @@ def from_json(data: Json) -> Notation:
     heads = {opening: frozenset(found) for opening, found in data.get("ends", {}).items()}
     ends = Ends(brackets, heads, data.get("separators", {}))
     dropped, counted = frozenset(data["dropped"]), tuple(data["counted"])
-    language = Language(brackets, symbols, dropped, counted, data["arities"], ends)
+    together, behind = (
+        {name: frozenset(found) for name, found in data.get(part, {}).items()} for part in ("together", "behind")
+    )
+    company = Company(frozenset(data.get("keys", ())), together, behind)
+    language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company)
     overrides = frozenset((inserted, exception) for inserted, exception in data["overrides"])
     return Notation(language, _rule_from_json(data["rules"], language.features), overrides)
 
@@ -69,6 +77,10 @@ def explain(notation: Notation) -> list[Row]:
     """The rules that insert a token, most used first."""
     rows = _rows(notation.rules, notation.language.features, [])
     return sorted(rows, key=lambda row: (-row.seen, row.token, row.context))
+
+
+def _listed_sets(sets: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    return {name: sorted(found) for name, found in sorted(sets.items())}
 
 
 def _rule_to_json(node: Node, features: tuple[str, ...]) -> Json:

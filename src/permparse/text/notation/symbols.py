@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 VARIABLE = "<variable>"
+NUMBER, NAME, SIGN, WORD = "<number>", "<Name>", "<sign>", "<word>"
+SHAPES = frozenset((VARIABLE, NUMBER, NAME, SIGN, WORD))
 START, END, NONE = "<start>", "<end>", "<none>"
 Symbol: TypeAlias = tuple[str, str]
 """Kind and type: the kind is general (the shape of a value), the type may be the token itself."""
+NOTHING: Symbol = (NONE, NONE)
 ALIKE = 3
 """Types that must share their neighbours to be of one kind."""
 USUAL = 0.8
@@ -65,10 +68,15 @@ def is_sign(token: str) -> bool:
 def shape(token: str) -> str:
     """Number, capitalised, lower case or sign."""
     if token.isdigit():
-        return "<number>"
+        return NUMBER
     if token[:1].isupper():
-        return "<Name>"
-    return "<sign>" if is_sign(token) else "<word>"
+        return NAME
+    return SIGN if is_sign(token) else WORD
+
+
+def is_open_class(symbol: Symbol) -> bool:
+    """Whether it is a value, known by its shape, or a variable."""
+    return symbol[0] in SHAPES
 
 
 def find_kinds(
@@ -91,9 +99,10 @@ def find_kinds(
 
 
 def _usual(neighbours: Counter[str]) -> str:
-    """The neighbour that a token nearly always has; empty if there is none."""
+    """The neighbour that a token nearly always has; empty if there is none. That outputs often begin with it makes no
+    kind: it may stand elsewhere as well."""
     token, count = neighbours.most_common(1)[0]
-    return token if count >= USUAL * neighbours.total() else ""
+    return token if count >= (1.0 if token == START else USUAL) * neighbours.total() else ""
 
 
 def find_variables(outputs: Sequence[Sequence[str]]) -> str:

@@ -3,7 +3,7 @@
 A split sorts the values of a feature into branches by what they lead to; unseen values go with the largest branch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
@@ -42,10 +42,18 @@ class Node:
 
 @final
 class Table:
-    """States as integers: one column for each feature, with the values behind them; actions; how often each is seen."""
+    """States as integers: one column for each feature, with the values behind them; actions; how often each is seen.
+
+    The feature ``asked_first`` is asked before all others if that pays, whatever they would save.
+    """
 
     def __init__(
-        self, states: Sequence[Sequence[Value]], actions: Sequence[str], weights: Sequence[int], trust: Sequence[float]
+        self,
+        states: Sequence[Sequence[Value]],
+        actions: Sequence[str],
+        weights: Sequence[int],
+        trust: Sequence[float],
+        asked_first: int | None = None,
     ) -> None:
         self.values: list[list[Value]] = []
         columns = []
@@ -57,7 +65,7 @@ class Table:
         self.action_names = list(dict.fromkeys(actions))
         self.number = {name: i for i, name in enumerate(self.action_names)}
         self.actions: Ints = np.fromiter((self.number[action] for action in actions), np.int64, len(actions))
-        self.trust = trust
+        self.trust, self.asked_first = trust, asked_first
         self.weights = np.array(weights, np.float64)
 
     def counts(self, rows: Ints) -> Floats:
@@ -89,7 +97,11 @@ def _grow(
     named = {table.action_names[i]: int(both[i]) for i in np.flatnonzero(both)}
     leaf = Node(choose(named), named)
     wrong_as_leaf = int(held.sum() - (held[table.number[leaf.action]] if leaf.action in table.number else 0))
-    split = _best_split(table, grown, counts, purity) if depth < DEEPEST and np.count_nonzero(counts) > 1 else None
+    split = None
+    if depth < DEEPEST and np.count_nonzero(counts) > 1:
+        if depth == 0 and table.asked_first is not None:
+            split = _best_split(table, grown, counts, purity, [table.asked_first])
+        split = split or _best_split(table, grown, counts, purity, range(len(table.columns)))
     if split is None:
         return leaf, wrong_as_leaf
     feature, group, otherwise = split
@@ -114,14 +126,16 @@ def _is_small(leaf: Node) -> bool:
     return total - leaf.counts.get(leaf.action, 0) <= max(2, 0.002 * total)
 
 
-def _best_split(table: Table, rows: Ints, counts: Floats, purity: float) -> tuple[int, Ints, int] | None:
+def _best_split(
+    table: Table, rows: Ints, counts: Floats, purity: float, features: Iterable[int]
+) -> tuple[int, Ints, int] | None:
     """Feature, the branch of each value (-1: unseen here), the branch of unseen ones; None if nothing pays."""
     before = float(_bits(counts[None, :])[0])
     best, found = LEAST_GAIN, None
     actions = len(table.action_names)
     here, weights = table.actions[rows], table.weights[rows]
-    for feature, column in enumerate(table.columns):
-        number = len(table.values[feature])
+    for feature in features:
+        column, number = table.columns[feature], len(table.values[feature])
         if number < 2:
             continue
         contingency = bincount(column[rows] * actions + here, weights, number * actions)

@@ -1,24 +1,27 @@
 """The state of an output restored so far, as rules see it: neighbours, open brackets, what stands inside them.
 
-Nothing here grows with depth or length: counts are capped, and of all open brackets only the innermost is seen.
+Nothing here grows with depth or length: counts are capped, and of all open brackets only the innermost is seen, but
+for the question whether the next key belongs further outside.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, final
 
 from permparse.text.notation.brackets import Brackets
+from permparse.text.notation.company import Bracket, Company
 from permparse.text.notation.ends import Ends
-from permparse.text.notation.symbols import END, NONE, START, Symbol, Symbols
+from permparse.text.notation.symbols import END, NONE, NOTHING, START, Symbol, Symbols, is_open_class
 
 MOST = 3
 LEFT = 4
-NOTHING: Symbol = (NONE, NONE)
 ITEMS = "<items>"
 
 State: TypeAlias = tuple[str | int, ...]
 
+NEXT_INSIDE = "next inside"
+"""The feature that rules ask first: it holds at places where no training output has a bracket."""
 PLAIN = (
     "kind of next",
     "kind of previous",
@@ -26,6 +29,7 @@ PLAIN = (
     "kind of head",
     "kind of first inside",
     "next repeats",
+    NEXT_INSIDE,
     "kind of second next",
     "kept left",
     "kind of third next",
@@ -73,7 +77,7 @@ class Ahead(NamedTuple):
 @dataclass(frozen=True)
 class Language:
     """What walking must know: brackets, symbols, dropped types, signs counted inside a bracket, and their numbers;
-    which ends of arguments have names.
+    which ends of arguments have names; what stands inside brackets.
 
     `arities` has for items, and for each counted sign, the number that every bracket with some head has in training.
     """
@@ -84,6 +88,7 @@ class Language:
     counted: tuple[str, ...] = ()
     arities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
+    company: Company = field(default_factory=Company)
 
     @property
     def trust(self) -> list[float]:
@@ -97,9 +102,10 @@ class Language:
 
 @final
 class _Level:
-    """An open bracket: the token in front, the first inside, the number of items, the first since a dropped one."""
+    """An open bracket: the token in front, the first inside, the number of items, the first since a dropped one, and
+    what of a closed class is directly inside, but for heads of brackets."""
 
-    __slots__ = ("bracket", "counts", "first", "head", "items", "scope", "second", "segment")
+    __slots__ = ("bracket", "counts", "first", "head", "inside", "items", "last", "scope", "second", "segment")
 
     def __init__(self, bracket: str, head: Symbol, counted: int) -> None:
         self.bracket, self.head = bracket, head
@@ -107,6 +113,12 @@ class _Level:
         self.items = 0
         self.counts = [0] * counted
         self.scope = -1
+        self.inside: list[Symbol] = []
+        self.last: Symbol | None = None
+
+    @property
+    def seen(self) -> Bracket:
+        return Bracket(self.head, self.first, self.inside, self.last)
 
 
 @final
@@ -117,7 +129,7 @@ class Walk:
         self.closed_levels = closed_levels
         self.symbols = language.symbols
         self._dropped, self._counted = language.dropped, language.counted
-        self._arities = language.arities
+        self._arities, self._company = language.arities, language.company
         self._closing = language.brackets.closing
         self._closes = {closing: closing for closing in language.brackets.closing.values()} | language.ends.closing
         self.levels = [_Level(NONE, NOTHING, len(language.counted))]
@@ -137,8 +149,12 @@ class Walk:
         if closing is not None and (closing != token or level.bracket != token):
             if level.segment is NOTHING:
                 level.segment = symbol
+            if level.inside and level.inside[-1] == self._previous:  # the head of a bracket is no key
+                level.inside.pop()
             self.levels.append(_Level(token, self._previous, len(self._counted)))
         elif len(self.levels) > 1 and self._closes.get(token) == self._closing[level.bracket]:
+            if level.inside and level.inside[-1] == self._previous:
+                level.last = self._previous
             if self.closed_levels is not None:
                 self.closed_levels.append(level)
             self._closed = level.head if level.first is NOTHING else level.first
@@ -157,6 +173,8 @@ class Walk:
 
     def _push_inside(self, level: _Level, token: str, symbol: Symbol) -> None:
         level.items += 1
+        if not is_open_class(symbol):
+            level.inside.append(symbol)
         if level.first is NOTHING:
             level.first = symbol
         elif level.second is NOTHING:
@@ -185,6 +203,7 @@ class Walk:
             level.head[0],
             level.first[0],
             "yes" if first in (level.first, level.second, level.segment, self._closed) else "no",
+            "no" if self._belongs_outside(first) else "yes",
             second[0],
             min(ahead.left, LEFT),
             third[0],
@@ -204,6 +223,13 @@ class Walk:
             level.segment[1],
             *[self._fullness(t, n, level.head) for t, n in zip(self._counted, level.counts, strict=True)],
         )
+
+    def _belongs_outside(self, symbol: Symbol) -> bool:
+        """Whether the next key belongs further outside; not if a bracket that may have it is to open here."""
+        company = self._company
+        if symbol[1] not in company.keys or symbol[1] in company.behind.get(self._previous[1], ()):
+            return False
+        return company.belongs_outside(symbol, [level.seen for level in self.levels])
 
     def _fullness(self, counted: str, number: int, head: Symbol) -> str:
         """Whether a bracket has the number of items or signs that its head always has; unknown if that varies."""
@@ -228,15 +254,21 @@ def look_ahead(tokens: Sequence[str], dropped: Collection[str]) -> list[Ahead]:
     return ahead[::-1]
 
 
-def find_arities(language: Language, outputs: Iterable[Sequence[str]]) -> dict[str, dict[str, int]]:
-    """The numbers of items and counted signs that all brackets with a head have: for kinds, and types that differ."""
-    numbers: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    kinds: dict[str, str] = {}
+def with_brackets_seen(language: Language, outputs: Iterable[Sequence[str]]) -> Language:
+    """The language with what the brackets of these outputs have in common: numbers, and what stands together."""
     closed: list[_Level] = []
     for output in outputs:
         walk = Walk(language, closed)
         for token in output:
             walk.push(token)
+    company = Company.of(level.seen for level in closed)
+    return replace(language, arities=_arities(language, closed), company=company)
+
+
+def _arities(language: Language, closed: Iterable[_Level]) -> dict[str, dict[str, int]]:
+    """The numbers of items and counted signs that all brackets with a head have: for kinds, and types that differ."""
+    numbers: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    kinds: dict[str, str] = {}
     for level in closed:
         for counted, number, (kind, name) in (
             (ITEMS, level.items, level.first),
