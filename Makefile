@@ -39,10 +39,10 @@ format: .venv/dev  ## rewrite the code in the project's style
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-lock: .venv/dev  ## write requirements.lock, the checksums of what constraints.txt pins
+lock: .venv/dev  ## write requirements.lock: what the service needs, pinned by constraints.txt, with checksums
 	$(PIP) pip-tools
-	.venv/bin/pip-compile --quiet --all-extras --generate-hashes --allow-unsafe --strip-extras \
-	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate --unsafe-package torch \
+	CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --extra serve --generate-hashes --allow-unsafe \
+	  --strip-extras --no-emit-index-url --no-emit-find-links --no-annotate \
 	  --constraint constraints.txt --output-file requirements.lock pyproject.toml
 
 fresh:  ## forget compiled numba kernels, after editing one

@@ -20,7 +20,7 @@ PICTURE = ROOT / "docs" / "images" / "imports.svg"
 PARTS = {
     "cli": "one file per command",
     "service": "the page and POST /parse",
-    "integrations": "spaCy component, ONNX",
+    "integrations": "spaCy component",
     "experiments": "tables, figures, tuning",
     "bulk": "files of millions of lines",
     "executors": "processes, Ray",

@@ -41,7 +41,7 @@ def _mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     commands = ["train", "evaluate", "parse", "compare", "data", "tasks", "reproduce", "bench", "demo", "warmup"]
-    for command in (*commands, "serve", "package", "ensemble"):
+    for command in (*commands, "serve", "package", "export", "ensemble"):
         assert run([command, "--help"]) == 0
         assert f"permparse {command}" in capsys.readouterr().out
     assert run(["--version"]) == 0

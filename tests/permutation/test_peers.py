@@ -5,23 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from peers import convex_layer
 from permparse.permutation import BregmanSolver, JumpProblem, relaxed_permutation
 
-cvxpylayers = pytest.importorskip("cvxpylayers.torch", exc_type=ImportError)
+pytest.importorskip("cvxpylayers.torch", exc_type=ImportError)
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-def convex_layer(n: int, temperature: float):
-    """From position scores [i, j] and jump scores [k, i] to U, by stating the problem as it stands in the paper."""
-    cp = pytest.importorskip("cvxpy")
-    cells, jumps = cp.Parameter((n, n)), cp.Parameter((n, n))
-    u, w = cp.Variable((n, n)), [cp.Variable((n, n)) for _ in range(n - 1)]  # w[j - 1][k, i]
-    value = cp.sum(cp.multiply(u, cells)) + temperature * cp.sum(cp.entr(u))
-    rules = [cp.sum(u, axis=0) == 1, cp.sum(u, axis=1) == 1]
-    for j in range(1, n):
-        value += cp.sum(cp.multiply(w[j - 1], jumps)) + temperature * cp.sum(cp.entr(w[j - 1]))
-        rules += [cp.sum(w[j - 1], axis=0) == u[:, j], cp.sum(w[j - 1], axis=1) == u[:, j - 1], cp.diag(w[j - 1]) == 0]
-    return cvxpylayers.CvxpyLayer(cp.Problem(cp.Maximize(value), rules), parameters=[cells, jumps], variables=[u])
 
 
 def test_solution_and_gradient_are_those_of_a_general_convex_layer():

@@ -23,6 +23,7 @@ from permparse.cli import (
     demo,
     ensemble,
     evaluate,
+    export,
     notation,
     package,
     parse,
@@ -94,6 +95,7 @@ app.command("demo")(demo.command)
 app.command("warmup")(warmup.command)
 app.command("serve")(serve.command)
 app.command("package")(package.command)
+app.command("export")(export.command)
 app.command("ensemble")(ensemble.command)
 
 

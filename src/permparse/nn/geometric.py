@@ -63,8 +63,8 @@ def visiting_order(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     right = (distance - 1) + torch.minimum(distance - 1, row)
     left = torch.minimum(distance, size - 1 - row) + (distance - 1)
     rank = torch.where(column > row, right, left) + 1
-    rank.fill_diagonal_(0)
-    order = torch.empty_like(rank).scatter_(1, rank, column.expand(size, size))
+    rank = rank.masked_fill(distance == 0, 0)
+    order = torch.zeros_like(rank).scatter(1, rank, column.expand(size, size))
     return order, rank
 
 
@@ -78,7 +78,9 @@ class _SumOfCloser(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         size = x.shape[-1]
-        find = _remembered_order if size <= REMEMBERED_SIZE else visiting_order
+        # The size of an exported network is a symbol, which no cache can hold.
+        remembered = isinstance(size, int) and size <= REMEMBERED_SIZE
+        find = _remembered_order if remembered else visiting_order
         order, rank = (index.expand(x.shape) for index in find(size, x.device))
         ctx.save_for_backward(order, rank)
         sums = x.gather(-1, order).cumsum(-1)

@@ -89,6 +89,10 @@ class Encoder(nn.Module, ABC):
         """The encoder of a saved parser, with or without its weights, which follow; ``where`` begins a UserError."""
         return cls(settings, sizes)
 
+    def export_obstacle(self) -> str | None:
+        """Why it cannot be exported, in a few words; None if its states depend on ids, features and lengths alone."""
+        return None
+
     def facts(self) -> list[str]:
         """What a user should know of it, in a few words."""
         return []

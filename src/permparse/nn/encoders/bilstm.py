@@ -19,6 +19,9 @@ class BiLSTMEncoder(WordEncoder):
         between = settings.dropout if layers > 1 else 0.0
         self.lstm = nn.LSTM(size, size // 2, layers, batch_first=True, bidirectional=True, dropout=between)
 
+    def export_obstacle(self) -> str | None:
+        return "torch.export unrolls an LSTM, for sentences of one length only"
+
     def context(self, embedded: Float[Tensor, "B m d"], mask: Bool[Tensor, "B m"]) -> Float[Tensor, "B m d"]:
         size = embedded.shape[1]
         if size == 0:

@@ -129,6 +129,9 @@ class PretrainedEncoder(Encoder):
     def files(self) -> dict[str, bytes]:
         return hub.to_files(self._found, weights=self.frozen)
 
+    def export_obstacle(self) -> str | None:
+        return "it cuts words into pieces, for which it needs their text"
+
     def facts(self) -> list[str]:
         kept = "carries" if hub.carries(self._found) or not self.frozen else "refers to"
         trained = self.settings.trained_layers

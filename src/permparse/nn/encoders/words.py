@@ -92,6 +92,9 @@ class WordEncoder(Encoder):
         """Say which words have a given vector: those that ``freeze_vectors`` keeps as they are."""
         self.given[ids] = True
 
+    def export_obstacle(self) -> str | None:
+        return None if self.table is None else "vectors of words beyond the vocabulary are found by the text of a word"
+
     def count_words(self, ids: Int[Tensor, " n"]) -> None:
         self.counts = torch.bincount(ids, minlength=len(self.counts)).to(self.counts)
 

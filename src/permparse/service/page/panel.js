@@ -67,6 +67,7 @@ export class Panel {
   async ask(text = this.parts.sentence.value) {
     const { sentence, problem, result } = this.parts;
     sentence.value = text;
+    sentence.scrollLeft = 0;
     if (!text.trim()) return;
     const { samples, deep_samples: deep } = this.model;
     this.title.textContent = samples.includes(text) ? SHALLOW : deep.includes(text) ? DEEP : "Your sentence";
