@@ -72,7 +72,7 @@ def test_two_processes_learn_what_one_does_even_if_one_is_killed(start: Start, t
     both[1].kill()
     (code, said), _ = ended(both)
     assert code == 2
-    assert said.splitlines()[-1].startswith("error: another process of this training has ended; give the same command")
+    assert said.splitlines()[-1] == "error: a process of this training has ended, and so do all; continue with --resume"
     with pytest.raises(UserError, match=r"began on 2 processes, now 1; run torchrun --nproc_per_node 2 -m permparse"):
         train("doubling", together, resume=True, quiet=True)
     (code, _), silent = ended(start("--resume", "--output", str(together)))

@@ -6,6 +6,7 @@ All processes prepare the same data and take the same steps. Only the first writ
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from permparse.parsers.stage import StepResult
 
 PATIENCE = timedelta(days=1)
 """How long processes wait for the first one, which tries out settings and evaluates. A dead one is noticed at once."""
-GONE = "another process of this training has ended; give the same command again with --resume"
+GONE = "a process of this training has ended, and so do all; continue with --resume"
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ def joined() -> Iterator[Processes]:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
     dist.init_process_group(timeout=PATIENCE)  # gloo for tensors on the CPU, nccl for those on a GPU
     processes = Processes(dist.get_rank(), dist.get_world_size())
+    before = signal.signal(signal.SIGTERM, _end)  # which torchrun sends to all when one has died
     try:
         yield processes
     except (UserError, KeyboardInterrupt) as end:
@@ -129,7 +131,12 @@ def joined() -> Iterator[Processes]:
             raise
         raise SystemExit(130 if isinstance(end, KeyboardInterrupt) else 2) from None
     finally:
+        signal.signal(signal.SIGTERM, before)
         dist.destroy_process_group()
+
+
+def _end(*_: object) -> None:
+    raise UserError(GONE)
 
 
 def _speaks() -> bool:
