@@ -53,6 +53,7 @@ def test_a_cluster_out_of_reach(ray: ModuleType) -> None:
     [
         (ConnectionError("Could not find any running Ray instance."), "no Ray runs on this machine; start it with"),
         (RuntimeError("Version mismatch: The cluster\nwas started with: Ray: 2.9"), "install the same versions"),
+        (Exception("The current node timed out during startup."), "Ray does not start (The current node timed out"),
     ],
 )
 def test_ray_that_does_not_start(ray: ModuleType, error: Exception, said: str) -> None:

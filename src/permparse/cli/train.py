@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -13,6 +13,9 @@ from rich.table import Table
 from permparse.base.console import note, out
 from permparse.base.errors import UserError
 from permparse.cli.options import DataFolder, TaskOptions, as_overrides, is_own_file
+
+if TYPE_CHECKING:
+    from permparse.parsers.recipe import Recipe
 
 
 def command(
@@ -58,6 +61,8 @@ def command(
       permparse train cogs --set scorer.training.lr=5e-4 --set tagger.encoder.kind=bilstm
 
       permparse train cogs --resume              after Ctrl-C, kill -9 or a power cut
+
+      torchrun --nproc_per_node 2 -m permparse train cogs     on two processes
     """
     if settings:
         _print_settings(recipe, set_ or [])
@@ -66,30 +71,38 @@ def command(
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
     folder = output or Path("runs") / Path(recipe or "").stem
     from permparse.parsers.base import RECIPE_FILE
-    from permparse.parsers.recipe import load_recipe
-    from permparse.training.run import RUN_FILE, saved_recipe, train
+    from permparse.training.parallel import ALONE, joined
+    from permparse.training.run import RUN_FILE, train
 
-    own_file = recipe if recipe is not None and is_own_file(recipe) else None
     overrides = [*(set_ or []), *as_overrides(option, data)]
     overrides += [f"{key}={value}" for key, value in (("seed", seed), ("device", device)) if value is not None]
+    processes = ALONE
+    try:
+        with joined() as processes:
+            chosen = _chosen(recipe, folder, overrides, resume)
+            train(chosen, folder, resume=resume, quiet=quiet, processes=processes)
+    except KeyboardInterrupt:
+        again = f"continue with: {processes.command} train --resume --output {shlex.quote(str(folder))}"
+        note("stopped; {what}", what=again if (folder / RECIPE_FILE).is_file() else "nothing was trained yet")
+        raise typer.Exit(130) from None
+    if json and processes.first:
+        out.print((folder / RUN_FILE).read_text(encoding="utf-8").strip(), markup=False)
+
+
+def _chosen(recipe: str | None, folder: Path, overrides: list[str], resume: bool) -> Recipe:
+    """The recipe to train, or to go on with."""
+    from permparse.parsers.recipe import load_recipe
+    from permparse.training.run import saved_recipe
+
     if resume:
         if overrides:
             raise UserError("--resume continues with the recipe of the run; leave out every option that changes it")
-        chosen = saved_recipe(folder)
-    elif recipe is None:
+        return saved_recipe(folder)
+    if recipe is None:
         raise UserError("which recipe? For example: permparse train doubling (permparse tasks lists them)")
-    elif own_file is not None:
-        chosen = load_recipe("tsv", [f"data.options.train={str(Path(own_file).absolute())!r}", *overrides])
-    else:
-        chosen = load_recipe(recipe, overrides)
-    try:
-        train(chosen, folder, resume=resume, quiet=quiet)
-    except KeyboardInterrupt:
-        again = f"continue with: permparse train --resume --output {shlex.quote(str(folder))}"
-        note("stopped; {what}", what=again if (folder / RECIPE_FILE).is_file() else "nothing was trained yet")
-        raise typer.Exit(130) from None
-    if json:
-        out.print((folder / RUN_FILE).read_text(encoding="utf-8").strip(), markup=False)
+    if is_own_file(recipe):
+        return load_recipe("tsv", [f"data.options.train={str(Path(recipe).absolute())!r}", *overrides])
+    return load_recipe(recipe, overrides)
 
 
 def _print_settings(recipe: str | None, overrides: list[str]) -> None:

@@ -18,15 +18,15 @@ def connect(address: str, cores: int | None) -> ModuleType:
     """The module `ray`, connected: to a cluster started here with this many ``cores`` (`local`), to one that runs here
     (`auto`), or to the one at HOST:PORT."""
     ray = _ray()
+    _require_reachable(address)
     common = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "permparse"}
     try:
         if address == "local":
             here = {"num_cpus": cores, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
             ray.init(address="local", **here, **common)
         else:
-            _require_reachable(address)
             ray.init(address=address, **common)
-    except (ConnectionError, OSError, RuntimeError, TimeoutError, ValueError) as error:
+    except Exception as error:  # this very class, if a node is slow to start
         raise UserError(_explained(address, error)) from error
     return ray
 
@@ -44,7 +44,7 @@ def _ray() -> ModuleType:
 
 def _require_reachable(address: str) -> None:
     """Ray itself tries for a minute before it gives up."""
-    if address == "auto":
+    if address in ("auto", "local"):
         return
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdigit():

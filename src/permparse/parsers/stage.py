@@ -22,6 +22,8 @@ class StepResult:
     examples: int
     right: float = 0.0
     decisions: float = 0.0
+    weight: float | None = None
+    """How many terms the loss is the mean of, such as tokens; None if they are the examples."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """What the weights of a run depend on besides its data: recorded when it begins, held to when it is resumed.
 
-A changed setting or file of word vectors is refused, the number of threads is taken from the record, and another
-version of torch or of this package is told.
+A changed setting, file of word vectors or number of processes is refused, the number of threads is taken from the
+record, and another version of torch or of this package is told.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from permparse.base.settings import as_toml
 from permparse.base.storage import write_atomically
 from permparse.parsers.base import RECIPE_FILE
 from permparse.parsers.recipe import Recipe, read_recipe
+from permparse.training.parallel import Processes
 
 CONDITIONS_FILE = "conditions.json"
 LIMIT = 1 << 22
@@ -39,11 +41,12 @@ class Conditions:
     permparse: str
     files: dict[str, str]
     """SHA-256 of the files that untrained networks start from, by path."""
+    processes: int = 1
 
     @classmethod
-    def present(cls, recipe: Recipe) -> Conditions:
-        """Those of this process."""
-        return cls(recipe.to_toml(), torch.get_num_threads(), str(torch.__version__), __version__, {})
+    def present(cls, recipe: Recipe, processes: int) -> Conditions:
+        """Those of this process, one of so many."""
+        return cls(recipe.to_toml(), torch.get_num_threads(), str(torch.__version__), __version__, {}, processes)
 
     @classmethod
     def recorded(cls, folder: Path) -> Conditions | None:
@@ -51,9 +54,11 @@ class Conditions:
         path = folder / CONDITIONS_FILE
         try:
             table = read_json(read_regular(path, LIMIT).data, str(path))
+            table.setdefault("processes", 1)  # which earlier versions did not record
             found = cls(**{field.name: table[field.name] for field in fields(cls)})
-            if type(found.threads) is not int or found.threads < 1 or not isinstance(found.files, dict):
-                raise TypeError("expected a number of threads and the checksums of files")
+            counts = (found.threads, found.processes)
+            if any(type(n) is not int or n < 1 for n in counts) or not isinstance(found.files, dict):
+                raise TypeError("expected numbers of threads and processes and the checksums of files")
             return found
         except FileNotFoundError:
             return None
@@ -74,6 +79,12 @@ class Conditions:
                     f"{folder / RECIPE_FILE}: {key} is {now}, but this run began with {was}; "
                     "put it back, or start a new run"
                 )
+
+    def require_same_processes(self, processes: int, folder: Path) -> None:
+        """UserError that says how to continue: with another number, sums and dropout would come out differently."""
+        if processes != self.processes:
+            command = f"{Processes(size=self.processes).command} train --resume --output {shlex.quote(str(folder))}"
+            raise UserError(f"{folder}: began on {self.processes} processes, now {processes}; run {command}")
 
     def with_files(self, paths: Iterable[Path]) -> Conditions:
         """With the checksums of further files; UserError if one has changed since it was read."""

@@ -1,7 +1,7 @@
 """The training loop all stages share: steps, evaluation, checkpoints, and resuming to the very same weights.
 
-Every source of chance is a function of the seed and the step, so a checkpoint holds weights, moments and a
-position, no generator.
+Every source of chance is a function of the seed, the step and the process, so a checkpoint holds weights, moments and
+a position, no generator.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from torch import Tensor, nn
 
 from permparse.base.errors import UserError
 from permparse.base.storage import is_saved, load_folder, load_weights, pack, save_folder, unpack
-from permparse.parsers.stage import Scores, Stage
+from permparse.parsers.stage import Scores, Stage, StepResult
 from permparse.training.log import RunLog
+from permparse.training.parallel import ALONE, Processes
 from permparse.training.progress import Progress
 from permparse.training.schedule import rate_share
 
@@ -53,9 +54,9 @@ class Position:
 class Trainer:
     """Trains one stage from wherever its checkpoint folder says it stands."""
 
-    def __init__(self, stage: Stage, seed: int, folder: Path | None, log: RunLog) -> None:
+    def __init__(self, stage: Stage, seed: int, folder: Path | None, log: RunLog, processes: Processes = ALONE) -> None:
         self.stage, self.settings, self.seed, self.log = stage, stage.training, seed, log
-        self._folder = folder
+        self._folder, self._processes = folder, processes
         self.position = Position()
         self._parameters = dict(stage.model.named_parameters())
         self._device = next(iter(self._parameters.values())).device
@@ -69,6 +70,9 @@ class Trainer:
     def fit(self, progress: Progress) -> Position:
         """Train to the end and leave the selected weights in the model, in evaluation mode."""
         settings, position = self.settings, self.position
+        # All have read the same checkpoint, or none, before the first process writes another.
+        self._processes.require_same(f"{self.stage.name}, step {position.step}", "a checkpoint")
+        self._processes.spread(self.stage.model)
         started, saved = time.monotonic() - position.seconds, time.monotonic()
         steps = settings.epochs * len(self.stage.batches(0))
         progress.start(self.stage.name, settings.epochs, steps, position.step)
@@ -91,13 +95,14 @@ class Trainer:
             self.save()
         if self._best is not None:
             self.stage.model.load_state_dict(self._best)
+        self._processes.spread(self.stage.model)
         self.stage.model.eval()
         progress.stop()
         return self.position
 
     def save(self) -> None:
         """Write the checkpoint, replacing the previous one all at once."""
-        if self._folder is None:
+        if self._folder is None or not self._processes.first:
             return
         state = self._optimiser.state
         moments = {
@@ -137,10 +142,11 @@ class Trainer:
         return {name: tensor.to(self._device) for name, tensor in unpack(content).items()}
 
     def _step(self, batch: np.ndarray, steps: int) -> None:
-        position, settings, model = self.position, self.settings, self.stage.model
-        torch.manual_seed((self.seed << 32) + position.step)
-        model.train()
-        result = self.stage.step(batch, position.epoch)
+        position, settings, processes = self.position, self.settings, self._processes
+        torch.manual_seed((self.seed << 32) + position.step * processes.size + processes.rank)
+        self.stage.model.train()
+        share = processes.share(batch)
+        result = self.stage.step(share, position.epoch) if len(share) else _nothing()
         loss = float(result.loss.detach())
         if not math.isfinite(loss):
             raise UserError(
@@ -149,6 +155,8 @@ class Trainer:
             )
         self._optimiser.zero_grad(set_to_none=True)
         result.loss.backward()
+        result = processes.reduced(result, self._parameters.values())
+        loss = float(result.loss.detach())
         nn.utils.clip_grad_norm_(self._parameters.values(), GRADIENT_NORM)
         for group in self._optimiser.param_groups:
             group["lr"] = group["highest"] * rate_share(settings.schedule, position.step, steps)
@@ -187,7 +195,8 @@ class Trainer:
         scores = None
         if last or (epoch + 1) % settings.evaluate_every == 0:
             progress.note("evaluating")
-            scores = self._evaluate()
+            found = json.dumps(asdict(self._evaluate())) if self._processes.first else ""
+            scores = Scores(**json.loads(self._processes.from_first(found)))
         position = replace(position, epoch=epoch + 1, batch=0, loss_sum=0.0, examples=0, right=0.0, decisions=0.0)
         if scores is not None:
             better = scores.main > position.best_score
@@ -231,3 +240,8 @@ class Trainer:
             scores = self.stage.evaluate()
         model.load_state_dict(own)
         return scores
+
+
+def _nothing() -> StepResult:
+    """What a process without a share of a batch adds to it."""
+    return StepResult(torch.zeros((), requires_grad=True), examples=0)

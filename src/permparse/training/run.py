@@ -27,6 +27,7 @@ from permparse.training.adapt import Trial, adapted
 from permparse.training.conditions import Conditions
 from permparse.training.log import RunLog
 from permparse.training.loop import Position, Trainer
+from permparse.training.parallel import ALONE, Processes
 from permparse.training.progress import Progress
 from permparse.training.reuse import DATA_FILE, take_over
 
@@ -66,22 +67,26 @@ def train(
     resume: bool = False,
     quiet: bool = False,
     take_stage: tuple[str, Path] | None = None,
+    processes: Processes = ALONE,
 ) -> Parser:
     """Train all stages of a recipe (or of the one with this name) in ``folder``; the parser is saved there, too.
 
     ``task`` takes the place of the one that the recipe names. ``take_stage`` names a stage and the folder of a run with
-    the same settings up to it, from where it is then taken over.
+    the same settings up to it, from where it is then taken over. ``processes`` train together; only the first one
+    calibrates and saves the parser.
     """
     folder = Path(folder)
     recipe = load_recipe(recipe) if isinstance(recipe, str) else recipe
     if resume:
         recipe = saved_recipe(folder)
-    elif (folder / RECIPE_FILE).exists():
+    if not processes.first:
+        return _train(recipe, folder, task, resume, True, None, processes)
+    if not resume and (folder / RECIPE_FILE).exists():
         raise UserError(f"{folder}: holds a run already; continue it with --resume, or choose another with --output")
     is_new = not folder.exists()
     with locked(folder, "another training is at work here; wait for it, or choose another folder with --output"):
         try:
-            return _train(recipe, folder, task, resume, quiet, take_stage)
+            return _train(recipe, folder, task, resume, quiet, take_stage, processes)
         finally:
             _remove_scratch(folder, recipe)
             if is_new and {path.name for path in folder.iterdir()} <= {LOCK_FILE}:  # no run has begun
@@ -89,20 +94,33 @@ def train(
 
 
 def _train(
-    recipe: Recipe, folder: Path, task: Task | None, resume: bool, quiet: bool, take_stage: tuple[str, Path] | None
+    recipe: Recipe,
+    folder: Path,
+    task: Task | None,
+    resume: bool,
+    quiet: bool,
+    take_stage: tuple[str, Path] | None,
+    processes: Processes,
 ) -> Parser:
-    """`train` in a folder that is locked."""
+    """`train` in a folder that is locked by the first process."""
     if take_stage is not None and not resume:
         take_over(take_stage[1], take_stage[0], folder, recipe)
     fix_threads()
     known = Conditions.recorded(folder) if resume else None
     if known is not None:
         known.require_same_recipe(recipe, folder)
+        known.require_same_processes(processes.size, folder)
         for line in known.apply():
-            note("[yellow]note[/] {line}", line=line)
+            if processes.first:
+                note("[yellow]note[/] {line}", line=line)
     progress = Progress(quiet)
     task = task or get_task(recipe.task, **recipe.data.options)
-    run = _Run(_adapted(recipe, task, quiet), task, folder, known, progress, quiet)
+    if processes.first:
+        recipe = _adapted(recipe, task, quiet)
+    chosen = processes.from_first(recipe.to_toml())
+    if not processes.first:
+        recipe = read_recipe(chosen, "the first process")
+    run = _Run(recipe, task, folder, known, progress, quiet, processes)
     try:
         return run.all_stages()
     finally:
@@ -130,23 +148,35 @@ class _Run:
     """One training in one folder, stage after stage."""
 
     def __init__(
-        self, recipe: Recipe, task: Task, folder: Path, known: Conditions | None, progress: Progress, quiet: bool
+        self,
+        recipe: Recipe,
+        task: Task,
+        folder: Path,
+        known: Conditions | None,
+        progress: Progress,
+        quiet: bool,
+        processes: Processes,
     ) -> None:
         self.recipe, self.task, self.folder, self.progress, self.quiet = recipe, task, folder, progress, quiet
-        examples = training_examples(task, recipe)
-        self.dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
+        self.processes = processes
+        with processes.after_first():
+            examples = training_examples(task, recipe)
+            self.dev = load_split(task, task.dev_split, recipe) if task.dev_split in task.splits else []
         self.fingerprint = _fingerprint(examples, self.dev)
+        processes.require_same(self.fingerprint, "training or dev data")
         self.parser = parser_class(recipe.parser).build(recipe, task, examples)
         self.splits = _splits(recipe, examples, self.dev)
         # All files are read now, so that a mistake in one shows before anything is trained.
         new_stages = [stage for stage in self.parser.networks if not is_saved(folder / stage)]
         lines = self.parser.initialise(new_stages)
-        conditions = (known or Conditions.present(recipe)).with_files(self.parser.starting_files(new_stages))
-        self.log = RunLog(folder, recipe.tensorboard)
+        conditions = known or Conditions.present(recipe, processes.size)
+        conditions = conditions.with_files(self.parser.starting_files(new_stages))
+        self.log = RunLog(folder if processes.first else None, recipe.tensorboard)
         # Only now, with data and settings found good, does the run begin to exist.
-        _require_same_data(folder, self.fingerprint)
-        conditions.save(folder)
-        write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
+        if processes.first:
+            _require_same_data(folder, self.fingerprint)
+            conditions.save(folder)
+            write_atomically(folder / RECIPE_FILE, recipe.to_toml().encode())
         self.log.write("start", task=task.name, seed=recipe.seed, data=self.fingerprint)
         facts = ", ".join([f"{len(examples):,} examples", *self.parser.facts()])
         self.tell("[bold]{task}[/]: {facts}", task=task.name, facts=facts)
@@ -170,8 +200,11 @@ class _Run:
                 self.tell("{line}", line=line)
             self.log.write("stage", stage=stage.name, **stage.report.figures)
             figures |= stage.report.figures
-            trainer = Trainer(stage, self.recipe.seed + number, self.folder / stage.name, self.log)
+            checkpoint = self.folder / stage.name
+            trainer = Trainer(stage, self.recipe.seed + number, checkpoint, self.log, self.processes)
             positions[stage.name] = trainer.fit(self.progress)
+        if not self.processes.first:
+            return self.parser
         held_out = self.dev or self.splits.validation
         self.parser.calibrate([held_out[i] for i in spread(len(held_out), CALIBRATION_EXAMPLES)])
         self.parser.save(self.folder / FOLDER)

@@ -231,9 +231,9 @@ class OrderStage(Stage):
         # A loss that has not quite converged is within its tolerance good enough to descend.
         losses = checked_permutation_loss(problem, allowed, self._solver).value
         # Per token: long examples weigh more, as every one of their jumps counts. A batch may be all empty outputs.
-        loss = losses.sum() / max(1, sum(self._lengths[i] for i in batch))
+        tokens = sum(self._lengths[i] for i in batch)
         right, decisions = jump_accuracy(problem, allowed)
-        return StepResult(loss, len(batch), right, decisions)
+        return StepResult(losses.sum() / max(1, tokens), len(batch), right, decisions, weight=tokens)
 
     def evaluate(self) -> Scores:
         ordered = order(self._scorer, self._validation.sentences, self._tagged, search_orders, Companions())

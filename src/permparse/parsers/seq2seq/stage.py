@@ -39,7 +39,8 @@ class TranslateStage(Stage):
         log_probs, right, mask = target_log_probs(self._network, self._data, batch)
         # Per token, as every one of them is a decision.
         loss = -log_probs.sum() / mask.sum()
-        return StepResult(loss, len(batch), float(right.sum()), float(mask.sum()))
+        tokens = float(mask.sum())
+        return StepResult(loss, len(batch), float(right.sum()), tokens, weight=tokens)
 
     def evaluate(self) -> Scores:
         data = self._validation
