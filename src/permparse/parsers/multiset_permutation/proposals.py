@@ -48,11 +48,16 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
         return alternatives
 
     notations = trials(different_notations(task, examples), lambda name: {"data": {"notation": name}})
+
+    def notations_again(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
+        changes = chosen.tagger.encoder.kind != ENCODERS[0] and "kind" not in given.get("tagger", {}).get("encoder", {})
+        return dict(notations(chosen)) if changes else {"as it is": chosen}
+
     return [
         trials(["figures"], lambda _: from_figures(examples)),
         notations,
         trials(ENCODERS, lambda kind: {"tagger": {"encoder": {"kind": kind}}}),
-        notations,
+        notations_again,
     ]
 
 
