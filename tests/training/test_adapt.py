@@ -43,12 +43,21 @@ def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: 
     monkeypatch.setattr(adapt, "_score", score)
     told: list[list[Trial]] = []
     task = get_task("tsv", train=str(calls))
-    recipe = adapted(load_recipe("tsv"), task, task.load("train"), told.append)
+    recipe = adapted(load_recipe("tsv"), task, task.load("train"), lambda trials, _: told.append(trials))
     assert (recipe.data.notation, recipe.tagger.encoder.kind) == tuple(liked.values())
     tried = [["full", "raw"], ["bilstm", "geometric"], ["full", "raw"]]  # once more with the other encoder
     assert [[trial.label for trial in trials] for trials in told] == tried
     assert not recipe.adapt
     assert recipe.tagger.training.epochs > 100
+
+
+def test_raw_outputs_must_be_clearly_better(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERMPARSE_CACHE", str(calls.parent / "cache"))
+    task = get_task("tsv", train=str(calls))
+    for gain, chosen in ((0.1, "full"), (0.3, "raw")):
+        monkeypatch.setattr(adapt, "_score", lambda _, recipe, *__: -1 + gain * (recipe.data.notation == "raw"))  # noqa: B023
+        monkeypatch.setattr(adapt, "remembered", lambda recipe, _, score: score(recipe))
+        assert adapted(load_recipe("tsv"), task, task.load("train")).data.notation == chosen
 
 
 def test_a_trial_is_remembered_whatever_the_seed(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +94,7 @@ def test_what_a_user_has_set_is_left_alone_and_not_tried(calls: Path, monkeypatc
     told: list[list[Trial]] = []
     own = ["data.notation=raw", "tagger.hints.kind=none", "tagger.training.epochs=2", "tagger.encoder.dropout=0.33"]
     task = get_task("tsv", train=str(calls))
-    recipe = adapted(load_recipe("tsv", own), task, task.load("train"), told.append)
+    recipe = adapted(load_recipe("tsv", own), task, task.load("train"), lambda trials, _: told.append(trials))
     assert (recipe.data.notation, recipe.tagger.hints.kind, recipe.tagger.training.epochs) == ("raw", "none", 2)
     assert recipe.tagger.encoder.dropout == 0.33  # type: ignore[attr-defined]
     assert [[trial.label for trial in trials] for trials in told] == [["bilstm", "geometric"]]

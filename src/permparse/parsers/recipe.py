@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -120,8 +121,13 @@ class Recipe(Section):
         raise NotImplementedError(f"{type(self).__name__} has no stage {stage!r}")
 
 
-Round = Callable[[Any], Mapping[str, Any]]
-"""From a recipe to alternatives of it, by a label each: one round of the trials of `adapt`."""
+@dataclass(frozen=True)
+class Round:
+    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; by which share of its
+    score an alternative counts as worse, because trials do not see all that it costs."""
+
+    alternatives: Callable[[Any], Mapping[str, Any]]
+    handicaps: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_recipe(text: str, where: str, overrides: Iterable[str] = (), trained: bool = False) -> Recipe:

@@ -37,9 +37,10 @@ class Trial:
 
 
 def adapted(
-    recipe: Recipe, task: Task, examples: Sequence[Example], tell: Callable[[list[Trial]], None] = lambda _: None
+    recipe: Recipe, task: Task, examples: Sequence[Example], tell: Callable[[list[Trial], str], None] = lambda *_: None
 ) -> Recipe:
-    """The recipe with what it leaves open chosen for these training examples; ``tell`` hears of every round of trials.
+    """The recipe with what it leaves open chosen for these training examples; ``tell`` hears of every round of trials
+    and of the label that is taken.
 
     The parser proposes in rounds, each a set of alternatives to what the rounds before have chosen.
     """
@@ -48,15 +49,16 @@ def adapted(
     kind = parser_class(recipe.parser)
     train, longest = _by_length(examples)
     for proposals in kind.proposals(recipe, task, examples):
-        alternatives = proposals(recipe)
+        alternatives = proposals.alternatives(recipe)
         best = next(iter(alternatives))
         if len(alternatives) > 1 and len(examples) >= FEWEST:
             trials = [
                 Trial(label, remembered(one, examples, lambda recipe: _score(kind, recipe, task, train, longest)))
                 for label, one in alternatives.items()
             ]
-            best = max(trials, key=lambda trial: trial.score).label
-            tell(trials)
+            handicaps = proposals.handicaps
+            best = max(trials, key=lambda t: t.score - handicaps.get(t.label, 0.0) * abs(t.score)).label
+            tell(trials, best)
         recipe = alternatives[best]
     return recipe.model_copy(update={"adapt": False})
 

@@ -233,11 +233,10 @@ def training_examples(task: Task, recipe: Recipe) -> list[Example]:
 def _adapted(recipe: Recipe, task: Task, quiet: bool) -> Recipe:
     """The recipe with what it leaves open chosen by trials, each round of which is told in one line."""
 
-    def tell(trials: list[Trial]) -> None:
+    def tell(trials: list[Trial], taken: str) -> None:
         if not quiet:
-            best = max(trials, key=lambda trial: trial.score)
             tried = ", ".join(f"{trial.label} {trial.score:.3f}" for trial in trials)
-            note("[dim]tried[/] {tried} [dim]→[/] {best}", tried=tried, best=best.label)
+            note("[dim]tried[/] {tried} [dim]→[/] {taken}", tried=tried, taken=taken)
 
     return adapted(recipe, task, training_examples(task, recipe), tell) if recipe.adapt else recipe
 

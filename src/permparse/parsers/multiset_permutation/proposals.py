@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from permparse.base.settings import Table, merged
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
@@ -30,6 +30,8 @@ NOTATIONS = ("full", "ends", "raw", "bold")
 LONGEST, WORTH_NAMES = 0.05, 0.1
 """Ends of arguments have names if so many fewer of the longest outputs need an exception then. Trials cannot tell: what
 grows with length is still rare in training."""
+RAW_COST = 0.15
+"""The share by which the likelihood of raw outputs must be better: all their tokens have to be put in order, too."""
 ENCODERS = ("bilstm", "geometric")
 
 
@@ -38,26 +40,29 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
     which one is best may depend on the encoder."""
     given = recipe.model_dump(exclude_unset=True)
 
-    def trials(names: Iterable[str], change: Callable[[str], Table]) -> Round:
+    def trials(
+        names: Iterable[str], change: Callable[[str], Table], handicaps: Mapping[str, float] | None = None
+    ) -> Round:
         def alternatives(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
             every = {name: changed(chosen, merged(change(name), given)) for name in names}
             first = next(iter(every))
             # What a user has set leaves nothing to try.
             return {first: every[first]} | {name: one for name, one in every.items() if one != every[first]}
 
-        return alternatives
+        return Round(alternatives, handicaps or {})
 
-    notations = trials(different_notations(task, examples), lambda name: {"data": {"notation": name}})
+    names = different_notations(task, examples)
+    notations = trials(names, lambda name: {"data": {"notation": name}}, {"raw": RAW_COST})
 
     def notations_again(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
         changes = chosen.tagger.encoder.kind != ENCODERS[0] and "kind" not in given.get("tagger", {}).get("encoder", {})
-        return dict(notations(chosen)) if changes else {"as it is": chosen}
+        return dict(notations.alternatives(chosen)) if changes else {"as it is": chosen}
 
     return [
         trials(["figures"], lambda _: from_figures(examples)),
         notations,
         trials(ENCODERS, lambda kind: {"tagger": {"encoder": {"kind": kind}}}),
-        notations_again,
+        Round(notations_again, notations.handicaps),
     ]
 
 

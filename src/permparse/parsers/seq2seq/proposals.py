@@ -31,4 +31,4 @@ def rounds(recipe: Seq2SeqRecipe, task: Task, examples: Sequence[Example], steps
         changes = merged(proposal, given)
         return {"figures": type(chosen).model_validate(merged(chosen.model_dump(exclude_none=True), changes))}
 
-    return [figures]
+    return [Round(figures)]
