@@ -10,11 +10,13 @@ from permparse.parsers.recipe import load_recipe
 from permparse.tasks import get_task
 
 
-def hinted(folder: Path, lines: list[str], kind: str = "ibm1") -> list[set[tuple[str, str]]]:
+def hinted(folder: Path, lines: list[str], kind: str = "ibm1", *settings: str) -> list[set[tuple[str, str]]]:
     """The (word, token) pairs of the hints of each line of a training file."""
     path = folder / "train.tsv"
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    recipe = load_recipe("tsv", [f"data.options.train={path}", f"tagger.hints.kind={kind}", "data.lexicon=copy"])
+    recipe = load_recipe(
+        "tsv", [f"data.options.train={path}", f"tagger.hints.kind={kind}", "data.lexicon=copy", *settings]
+    )
     task = get_task("tsv", train=str(path), dev=str(path))
     examples = task.load("train")
     codec = Codec.build(task, examples, recipe.data)
@@ -49,3 +51,12 @@ def test_operators_go_to_the_value_behind_them_and_the_rest_is_aligned(tmp_path)
     ]
     assert all(("count", "COUNT") in of for of in hints[2:])
     assert all(("<end>", "GET") in of for of in hints)
+
+
+def test_keys_go_to_the_word_of_their_head(tmp_path):
+    people, things = ["ann", "bob", "eve", "dan"], ["tea", "rye", "jam", "pie"]
+    lines = [f"{p} eat {t}\teat ( agent = {p} , theme = {t} )" for p in people for t in things]
+    lines += [f"{p} say {q} eat\tsay ( agent = {p} , ccomp = eat ( agent = {q} ) )" for p in people for q in people]
+    hints = hinted(tmp_path, lines, "auto", "data.notation=full")
+    assert hints[0] == {("eat", "agent"), ("eat", "theme")}
+    assert {("say", "agent"), ("say", "ccomp"), ("eat", "agent")} <= hints[-1]

@@ -123,6 +123,39 @@ def test_modifiers_at_new_places_need_no_exception() -> None:
             assert not notation.has_exception(short), short
 
 
+def test_keys_have_the_head_of_their_bracket() -> None:
+    notation = learn([((), form.split()) for _, form in modified(1, 2000, "theme")], Level.SIGNS)
+    tokens = [
+        "give",
+        "(",
+        "agent",
+        "=",
+        "dog",
+        ",",
+        "theme",
+        "=",
+        "*",
+        "cake",
+        "(",
+        "nmod",
+        ".",
+        "on",
+        "=",
+        "table",
+        ")",
+        ",",
+        "recipient",
+        "=",
+        "*",
+        "rose",
+        ")",
+    ]
+    short, heads = notation.shorten(tokens), notation.heads(tokens)
+    assert not notation.has_exception(short)
+    found = {(token, None if head is None else short[head]) for token, head in zip(short, heads, strict=True)}
+    assert {("agent", "give"), ("theme", "give"), ("recipient", "give"), ("nmod", "cake"), ("give", None)} <= found
+
+
 def test_signs_no_word_says_are_dropped() -> None:
     assert {"(", ")", ",", "play"} <= NOTATION.language.dropped
     assert not {"by", "song", "Adele"} & NOTATION.language.dropped

@@ -64,6 +64,11 @@ class Writing:
         """The target tokens of an output."""
         return [self._renumbered(token, -1) for token in self.notation.shorten(self.cutter.shorten(output))]
 
+    def heads(self, output: str) -> list[int | None]:
+        """For each target token that is a key, as `agent` in `see(agent = …)`, the index of the one in front of its
+        bracket; None for all others."""
+        return self.notation.heads(self.cutter.shorten(output))
+
     def restore(self, target: Sequence[str]) -> str:
         """The output that target tokens stand for; of any sequence, without an exception."""
         return self.cutter.restore(self.notation.restore([self._renumbered(token, 1) for token in target]))

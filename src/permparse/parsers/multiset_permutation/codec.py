@@ -171,6 +171,12 @@ class Codec:
             return self.canonical(self.writing.shorten(example.output))
         return self.canonical(self.task.shorten(example.output) if self.task.knowledge else example.target)
 
+    def heads(self, example: Example) -> list[int | None]:
+        """For each gold token that is a key the index of the token whose bracket it is in; nothing without keys."""
+        if self.writing is None or not self.writing.notation.language.company.keys:
+            return []
+        return self.writing.heads(example.output)
+
     def output(self, tokens: Sequence[str]) -> str:
         """The output that target tokens stand for."""
         return self.task.restore(tokens) if self.writing is None else self.writing.restore(tokens)

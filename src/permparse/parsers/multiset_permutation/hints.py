@@ -17,9 +17,14 @@ from permparse.text.counting import count_speakers
 
 
 def alignment_hints(
-    codec: Codec, sentences: Sequence[EncodedSentence], targets: Sequence[Sequence[str]], settings: Hints
+    codec: Codec,
+    sentences: Sequence[EncodedSentence],
+    targets: Sequence[Sequence[str]],
+    heads: Sequence[Sequence[int | None]],
+    settings: Hints,
 ) -> list[list[Copies]]:
-    """Hints for the tokens that any word could produce; lexicon and variables leave nothing to guess."""
+    """Hints for the tokens that any word could produce; lexicon and variables leave nothing to guess. ``heads`` are
+    those of keys, as in `Codec.heads`."""
     kind = settings.kind
     if kind == "none" or not settings.weight or not settings.epochs:
         return [[] for _ in sentences]
@@ -32,7 +37,14 @@ def alignment_hints(
     if kind == "anchor":
         return anchored
     hints = _completed(anchored, _aligned(codec, sentences, targets, settings.threshold, at_end=True))
-    return hints if kind == "value" else _completed(_counted(codec, sentences, targets), hints)
+    if kind == "value":
+        return hints
+    # A key goes with its verb, whose arguments it names: at the argument it would depend on what stands around it.
+    keyed = [
+        codec.producers(sentence).attributed(target, of) if of else []
+        for sentence, target, of in zip(sentences, targets, heads, strict=True)
+    ]
+    return _completed(keyed, _completed(_counted(codec, sentences, targets), hints))
 
 
 def _completed(hints: Sequence[list[Copies]], others: Sequence[list[Copies]]) -> list[list[Copies]]:

@@ -21,8 +21,9 @@ class Hints(Section):
     kind: Literal["ibm1", "anchor", "value", "auto", "task", "none"] = "ibm1"
     """ibm1: links of an IBM-1 aligner (the paper). anchor: the word behind the next token that only one word can
     produce, for outputs in which operators name their arguments. value: the first word of the value that directly
-    follows an operator; all else by IBM-1. auto: words that an input has as many of as the output has of the token; all
-    else by value. task: the word that the task's own notation names (COGS)."""
+    follows an operator; all else by IBM-1. auto: a key at the word of its head, `agent` of `see(agent = …)` at *saw*;
+    other tokens at the words that an input has as many of as the output has of the token; all else by value. task: the
+    word that the task's own notation names (COGS)."""
     threshold: float = Field(default=0.6, ge=0, le=1)
     """Posterior χ from which a link of the IBM-1 aligner counts as a hint."""
     weight: float = Field(default=1.0, ge=0, le=1e6)

@@ -80,7 +80,8 @@ def tag_data(codec: Codec, examples: Sequence[Example], settings: Tagger) -> Tag
             kept.append(i)
             copies.append(codec.numbered(found))
     encoded = everything.at(kept)
-    hints = alignment_hints(codec, encoded.sentences, encoded.targets, settings.hints)
+    heads = [codec.heads(examples[i]) for i in kept]
+    hints = alignment_hints(codec, encoded.sentences, encoded.targets, heads, settings.hints)
     tagged = [
         TaggerExample.build(sentence, gold, codec.numbered(hint))
         for sentence, gold, hint in zip(encoded.sentences, copies, hints, strict=True)

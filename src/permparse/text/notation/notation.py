@@ -34,20 +34,42 @@ class Notation:
 
     def shorten(self, tokens: Sequence[str]) -> list[str]:
         """The tokens that rules do not restore. O(n)."""
+        return [token for _, token in self._kept(tokens)]
+
+    def heads(self, tokens: Sequence[str]) -> list[int | None]:
+        """For each key that `shorten` keeps, the index among the kept tokens of the one in front of its bracket; None
+        for all else, and where that one is dropped."""
+        kept = [at for at, _ in self._kept(tokens)]
+        number = {at: i for i, at in enumerate(kept)}
+        walk, before, head_of = Walk(self.language), list[int](), dict[int, int]()
+        for at, token in enumerate(self.language.ends.named(tokens)):
+            if token in self.language.company.keys and before:
+                head_of[at] = before[-1]
+            depth = len(walk.levels)
+            walk.push(token)
+            if len(walk.levels) > depth:
+                before.append(at - 1)
+            elif len(walk.levels) < depth:
+                before.pop()
+        return [number.get(head_of.get(at, -1)) for at in kept]
+
+    def _kept(self, tokens: Sequence[str]) -> list[tuple[int, str]]:
+        """The tokens that rules do not restore, marked where need be, with their indices."""
         if not all(tokens):
             raise ValueError(f"a token of an output may not be empty: {list(tokens)}")
         tokens, dropped = self.language.ends.named(tokens), self.language.dropped
-        short: list[str] = []
+        kept: list[tuple[int, str]] = []
         following = ""
-        for token, guess in reversed(list(zip((*tokens, ""), self.guesses(tokens), strict=True))):
-            exception = token in dropped
+        guesses = self.guesses(tokens)
+        for at, token in reversed(list(enumerate((*tokens, "")))):
+            guess, exception = guesses[at], token in dropped
             if exception and token == guess and not following.startswith(MARK) and not self._yields(guess, following):
                 continue
             stays = guess == EMIT or (exception and self._yields(guess, token))
             following = token if stays and not token.startswith(MARK) else MARK + token
             if following:
-                short.append(following)
-        return short[::-1]
+                kept.append((at, following))
+        return kept[::-1]
 
     def restore(self, short: Sequence[str]) -> list[str]:
         """All tokens. Any sequence has an answer; one that `shorten` would not have made, whatever comes of it."""
