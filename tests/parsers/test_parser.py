@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from permparse import Parse, Parser, UserError
 from permparse.base.storage import load_folder, pack, save_folder, unpack
 from permparse.nn import MultisetTagger
-from permparse.parsers.multiset_permutation.order import jump_problem, limited
+from permparse.parsers.multiset_permutation import order as ordering
+from permparse.parsers.multiset_permutation.order import jump_problem, limited, order_decoder
 from permparse.parsers.multiset_permutation.tag import tag
-from permparse.permutation import BregmanSolver, Temperature
+from permparse.permutation import BregmanSolver, JumpProblem, Temperature
 from permparse.permutation.decoding import round_permutation
 
 OLD = Path(__file__).with_name("parser-0.1")
@@ -91,6 +92,17 @@ def test_the_hungarian_decoder_rounds_the_relaxed_permutation(tiny_run: Path) ->
     searched = Parser.load(tiny_run).parse(sentences)
     assert all(a.score <= b.score + 1e-9 for a, b in zip(parses, searched, strict=True))
     assert any(a.order != b.order for a, b in zip(parses, searched, strict=True))
+
+
+@pytest.mark.parametrize("sweeps", [1, 700, 3000])
+def test_the_hungarian_decoder_orders_whether_or_not_the_relaxation_converged(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch, sweeps: int
+) -> None:
+    monkeypatch.setattr(ordering, "ROUNDING_SWEEPS", sweeps)
+    recipe = Parser.load(tiny_run, decoder="hungarian", sharpening=200.0).recipe
+    generator = torch.Generator().manual_seed(0)
+    problem = JumpProblem(*(60 * torch.randn(3, *shape, generator=generator) for shape in ((14,), (14, 14), (14,))))
+    assert [sorted(found.order) for found in order_decoder(recipe)(problem)] == 3 * [list(range(14))]
 
 
 def test_an_unknown_decoder_is_refused_in_words(tiny_run: Path) -> None:

@@ -89,6 +89,34 @@ def test_random_problems_of_every_kind_in_torch():
         check(problem, solver.solve(problem))
 
 
+def sharp_scores(rng, limit, *shape):
+    """Scores within ± ``limit``: normal, in whole tens with many ties, or mostly at the limits."""
+    scores = rng.normal(size=shape) * limit / 3
+    kind = rng.integers(3)
+    if kind == 1:
+        scores = np.round(scores, -1)
+    elif kind == 2:
+        scores = 10 * scores
+    return torch.from_numpy(scores.clip(-limit, limit))
+
+
+@pytest.mark.parametrize(("backend", "count", "largest"), [("cpu", 60, 16), ("torch", 8, 9)])
+def test_large_scores_at_low_temperatures_converge_or_say_that_they_did_not(backend, count, largest):
+    """Every other problem in float32, with temperatures from 1 / (10 log² n) down to 1 / (20 log² n)."""
+    rng = np.random.default_rng(3)
+    converged = 0
+    for index in range(count):
+        n, limit = int(rng.integers(2, largest + 1)), rng.uniform(50, 150)
+        problem = JumpProblem(*(sharp_scores(rng, limit, 1, *s) for s in ((n,), (n, n), (n,))))
+        problem = problem.to(torch.float32) if index % 2 else problem
+        temperature = Temperature(1 / rng.uniform(10, 20), 2)
+        solution = BregmanSolver(temperature, max_sweeps=3000, backend=backend, threads=1).solve(problem)
+        check(problem, solution)
+        assert bool((solution.u <= 1 + 1e-6).all() & (solution.sweeps <= 3000).all())
+        converged += int(solution.converged)
+    assert converged >= 0.9 * count
+
+
 @settings(max_examples=60, deadline=None)
 @given(arrays(np.float64, (4, 4), elements=st.floats(-1e5, 1e5)), st.floats(-1e5, 1e5))
 def test_loss_and_gradient_are_finite_for_any_finite_scores(jump, first):

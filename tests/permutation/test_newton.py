@@ -7,7 +7,15 @@ import torch
 
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature
 from permparse.permutation import _newton as newton
-from permparse.permutation._sweeps import Cells, next_row, previous_row, scaled_scores, start_at_zero, sweep
+from permparse.permutation._sweeps import (
+    Cells,
+    next_row,
+    previous_row,
+    restored,
+    scaled_scores,
+    start_at_zero,
+    sweep,
+)
 from solver import convergence_problem
 
 LOW = Temperature(0.1, 2)
@@ -24,6 +32,13 @@ def restricted_problem(seed: int, n: int) -> JumpProblem:
     )
     allowed = (torch.rand(1, n, n, generator=generator) < 0.5) | torch.eye(n, dtype=torch.bool)
     return JumpProblem(start, jump, end, allowed=allowed, position=position)
+
+
+def sharp_problem(seed: int, n: int, scale: float = 15.0) -> JumpProblem:
+    """Normal scores as large as those of a trained scorer: at a low temperature, U spans hundreds of powers of ten."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = ((n,), (n, n), (n,))
+    return JumpProblem(*(scale * torch.randn(1, *s, dtype=torch.float64, generator=generator) for s in shapes))
 
 
 def primal_value(solution) -> torch.Tensor:
@@ -79,6 +94,46 @@ def test_low_temperatures_converge_to_the_optimum(index):
     assert bool(solution.converged)
     assert int(solution.sweeps) > newton.PATIENCE  # otherwise Newton's method had nothing to do
     torch.testing.assert_close(primal_value(solution), solution.value, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_sharp_scores_at_low_temperatures_converge_to_the_optimum(seed):
+    solution = BregmanSolver(LOW, max_sweeps=3000, threads=1).solve(sharp_problem(seed, 14))
+    assert bool(solution.converged)
+    assert int(solution.sweeps) > newton.PATIENCE
+    torch.testing.assert_close(primal_value(solution), solution.value, atol=0, rtol=1e-6)
+
+
+def test_sharp_scores_converge_to_what_the_plain_method_finds():
+    problem = sharp_problem(20, 8)
+    found = BregmanSolver(LOW, max_sweeps=3000, threads=1).solve(problem)
+    plain = BregmanSolver(LOW, max_sweeps=120_000, memory=0, cooling=False, threads=1).solve(problem)
+    assert bool(found.converged & plain.converged)
+    assert newton.PATIENCE < int(found.sweeps) <= 3000
+    torch.testing.assert_close(found.u, plain.u, atol=1e-5, rtol=0)
+    torch.testing.assert_close(found.value, plain.value, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "torch"])
+def test_newton_goes_on_from_where_the_sweeps_ended(backend):
+    problem = sharp_problem(0, 14)
+    solver = BregmanSolver(LOW, backend=backend, threads=1)
+    ended, log_row = (solver._solve_on_cpu if backend == "cpu" else solver._solve_in_torch)(problem, [100])
+    jump, position = scaled_scores(problem, ended.temperature)
+    on = sweep(restored(ended, log_row), jump, position, Cells.of(problem))
+    assert on.value <= ended.value + 1e-9 * ended.value.abs()  # which a sweep never raises
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4])
+def test_a_step_is_finite_where_u_leaves_float64(scale):
+    problem = sharp_problem(0, 9, scale)
+    cells = Cells.of(problem)
+    jump, position = scaled_scores(problem, torch.full((1,), 0.02, dtype=torch.float64))
+    state = sweep(start_at_zero(position), jump, position, cells)
+    assert state.log_u.min() < -1500
+    stepped = newton._stepped(state, jump, cells)
+    assert all(bool(x.isfinite().all()) for x in stepped)
+    assert newton._dual(stepped, jump, cells) <= newton._dual(state, jump, cells)
 
 
 def test_restricted_problems_converge_to_the_optimum():

@@ -194,8 +194,10 @@ def _leave_linear_domain(work, state):
 
 @kernel
 def _undo_balance(example, state, into, out_of):
-    """Give the factors back the shifts of `_balance`, and -inf to the cells outside the support."""
+    """Give the factors and the row scales back the shifts of `_balance`, and -inf to the cells outside the support."""
     n = into.shape[0]
+    for i in range(n):
+        state.log_row[i] -= into[i] + out_of[i]
     for j in range(n):
         for i in range(n):
             if not example.support[i, j]:

@@ -6,10 +6,13 @@ The dual in α, β and the row scales r (the column scales are redundant, and st
 
 α_j meets β_j through W_j and β_j+1 through U_j, so the Hessian is a chain over positions with the n row scales as its
 border: a block Cholesky factorisation takes O(n⁴) time, about that of 2n sweeps, and O(n³) memory. Variables are scaled
-so that its diagonal is 1: nothing is divided by a small U. Arrays are position-major, [B, j, i], as in `_sweeps.py`."""
+so that its diagonal is 1: nothing is divided by a small U. Arrays are position-major, [B, j, i], as in `_sweeps.py`.
+
+A step that would raise the dual value is not taken, and a sweep never raises it: the last iterate is the best one."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -36,9 +39,16 @@ MEMORY = 256 * 1024**2
 """Bytes that the factors of examples solved together may take."""
 PATIENCE, FEWEST_STEPS = 600, 4
 """Newton's method begins after so many sweeps, if so many of its steps are left in the budget."""
-BACKTRACKS = 16
+BACKTRACKS = 40
 SUFFICIENT = 1e-4
 """The part of the decrease predicted by the gradient that a step has to achieve."""
+SMALLEST_SCALE = 0.4
+"""Scales are at least the smallest positive number to this power: cells whose U and W are below its square, too small
+to divide by, are left to the sweeps."""
+RIDGES = tuple(64 * 100.0**power for power in range(10))
+"""What may be added to the diagonal of 1, in units of rounding: from next to nothing to more than the matrix itself."""
+ROUNDING = 1e-12
+"""A value that is higher by this part of it has not been raised."""
 
 
 def cost_in_sweeps(n: int) -> int:
@@ -91,7 +101,9 @@ def polished(solution: Solution, log_row: Tensor, tolerance: float, max_sweeps: 
     ``log_row`` [B, i] belongs to the solution. In float64, whatever its dtype, where the device has that."""
     sizes, swept = solution.problem.sizes(), solution.sweeps.tolist()
     wanting = (solution.feasible & ~solution.converged).tolist()
-    budget = [(max_sweeps - s) // cost_in_sweeps(n) if n <= LARGEST else 0 for s, n in zip(swept, sizes, strict=True)]
+    budget = [
+        (max_sweeps - s - 1) // cost_in_sweeps(n) if n <= LARGEST else 0 for s, n in zip(swept, sizes, strict=True)
+    ]
     chosen_ones = [b for b in range(len(sizes)) if wanting[b] and budget[b] > 0]
     # On the CPU one by one, so that the result does not depend on the batch, to the last bit.
     memory = 0 if log_row.device.type == "cpu" else MEMORY
@@ -127,16 +139,19 @@ def _polish(solution: Solution, log_row: Tensor, tolerance: float, budget: list[
         active = (found > tolerance) & (steps < limit)
         if not bool(active.any()):
             break
-        state = chosen(active, sweep(_stepped(state, jump, cells), jump, position, cells), state)
+        image = sweep(_stepped(state, jump, cells), jump, position, cells)
+        lower = image.value <= state.value + ROUNDING * state.value.abs()
+        if not bool(lower.all()):
+            image = chosen(lower, image, sweep(state, jump, position, cells))
+        state = chosen(active, image, state)
         found = torch.where(active, residual(state, jump, cells), found)
         steps = steps + active
     sweeps = solution.sweeps + 1 + steps * cost_in_sweeps(1) * problem.lengths
-    result = as_solution(wider, temperature, jump, cells, Found(state, found, sweeps), tolerance)
-    return result
+    return as_solution(wider, temperature, jump, cells, Found(state, found, sweeps), tolerance)
 
 
 def _stepped(state: State, jump: Tensor, cells: Cells) -> State:
-    """The state after one Newton step, shortened until the dual value falls as it should."""
+    """The state after a Newton step, shortened until the dual value falls as it should; unchanged if it never does."""
     gradient, hessian = _derivatives(state, jump, cells)
     step = _solve(hessian, gradient)
     slope = gradient.dot(step)
@@ -148,7 +163,7 @@ def _stepped(state: State, jump: Tensor, cells: Cells) -> State:
         if bool(enough.all()):
             break
         length = torch.where(enough, length, 0.5 * length)
-    return _moved(state, step, torch.where(enough, length, 0.0))
+    return chosen(enough, moved, state)
 
 
 def _moved(state: State, step: _Duals, length: Tensor) -> State:
@@ -184,8 +199,8 @@ def _derivatives(state: State, jump: Tensor, cells: Cells) -> tuple[_Duals, _Hes
     gradient = gradient._replace(row=torch.where(cells.support.any(1), gradient.row, 0.0))
 
     log_previous_u = previous_row(log_u.masked_fill(~cells.support, 0.0))
-    half_alpha = torch.where(later, 0.5 * torch.logaddexp(log_into, log_u), torch.inf)
-    half_beta = torch.where(earlier, 0.5 * torch.logaddexp(log_out_of, log_previous_u), torch.inf)
+    half_alpha = torch.where(later, _log_scale(log_into, log_u), torch.inf)
+    half_beta = torch.where(earlier, _log_scale(log_out_of, log_previous_u), torch.inf)
     half_row = torch.where(cells.support.any(1), 0.5 * rows.log(), torch.inf)
     half_next_beta = next_row(torch.where(earlier, half_beta, 0.0)).masked_fill(
         ~(cells.support & cells.has_next), torch.inf
@@ -203,15 +218,20 @@ def _derivatives(state: State, jump: Tensor, cells: Cells) -> tuple[_Duals, _Hes
     return gradient, hessian
 
 
+def _log_scale(log_w: Tensor, log_u: Tensor) -> Tensor:
+    """The log of the root of W + U, what the diagonal of the Hessian holds for α and β."""
+    smallest = SMALLEST_SCALE * math.log(torch.finfo(log_u.dtype).tiny)
+    return (0.5 * torch.logaddexp(log_w, log_u)).clamp(min=smallest)
+
+
 def _solve(hessian: _Hessian, gradient: _Duals) -> _Duals:
-    """-(Hessian)⁻¹ gradient, with as little added to the diagonal as the factorisation needs."""
+    """-(Hessian)⁻¹ gradient, with as little added to the diagonal as the factorisation needs; 0 if none suffices."""
     scaled = _Duals(*(g / s for g, s in zip(gradient, hessian.scales, strict=True)))
-    ridge = 64 * torch.finfo(scaled.row.dtype).eps
-    while True:
-        found, failed = _factorised(hessian, scaled, ridge)
+    for ridge in RIDGES:
+        found, failed = _factorised(hessian, scaled, ridge * torch.finfo(scaled.row.dtype).eps)
         if not failed:
             return _Duals(*(-x / s for x, s in zip(found, hessian.scales, strict=True)))
-        ridge *= 100.0
+    return _Duals(*(torch.zeros_like(g) for g in gradient))
 
 
 def _factorised(hessian: _Hessian, right: _Duals, ridge: float) -> tuple[_Duals, bool]:
