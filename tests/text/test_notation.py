@@ -125,31 +125,8 @@ def test_modifiers_at_new_places_need_no_exception() -> None:
 
 def test_keys_have_the_head_of_their_bracket() -> None:
     notation = learn([((), form.split()) for _, form in modified(1, 2000, "theme")], Level.SIGNS)
-    tokens = [
-        "give",
-        "(",
-        "agent",
-        "=",
-        "dog",
-        ",",
-        "theme",
-        "=",
-        "*",
-        "cake",
-        "(",
-        "nmod",
-        ".",
-        "on",
-        "=",
-        "table",
-        ")",
-        ",",
-        "recipient",
-        "=",
-        "*",
-        "rose",
-        ")",
-    ]
+    form = "give ( agent = dog , theme = * cake ( nmod . on = table ) , recipient = * rose )"
+    tokens = form.split()
     short, heads = notation.shorten(tokens), notation.heads(tokens)
     assert not notation.has_exception(short)
     found = {(token, None if head is None else short[head]) for token, head in zip(short, heads, strict=True)}
