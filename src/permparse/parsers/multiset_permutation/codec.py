@@ -30,11 +30,13 @@ from permparse.text import (
     Example,
     Lexicon,
     Producers,
+    Succession,
     Trigrams,
     Vocabulary,
     Writing,
     copies_ignore_case,
 )
+from permparse.text.notation.symbols import Symbols
 from permparse.text.writing import LEVELS
 
 WORD_SPECIALS = ("<pad>", "<unk>", "<end>")
@@ -79,6 +81,7 @@ class Codec:
     writing: Writing | None = None
     """The learned notation of outputs; None: the task's own."""
     companions: Companions = field(default_factory=Companions)
+    succession: Succession = field(default_factory=Succession)
     """Tokens that stay together in outputs."""
 
     @classmethod
@@ -107,11 +110,19 @@ class Codec:
         ]
         # What neither the lexicon nor a variable can produce needs a symbol of its own.
         symbols, trigrams = Vocabulary.build(patterns, SPECIAL_SYMBOLS), Trigrams.count(patterns)
-        companions = Companions.learn(
-            (list(map(lexicon.canonical, e.target)) for e in examples), (e.source for e in examples)
-        )
+        targets = [list(map(lexicon.canonical, e.target)) for e in examples]
         return cls(
-            task, words, symbols, lexicon, data.lowercase, lower, trigrams, data.share_names, writing, companions
+            task,
+            words,
+            symbols,
+            lexicon,
+            data.lowercase,
+            lower,
+            trigrams,
+            data.share_names,
+            writing,
+            Companions.learn(targets, (e.source for e in examples)),
+            Succession() if writing is None else Succession.learn(targets, writing.notation.language.symbols),
         )
 
     @property
@@ -177,6 +188,12 @@ class Codec:
             return []
         return self.writing.heads(example.output)
 
+    def ruled_out(self, tokens: Sequence[str]) -> np.ndarray | None:
+        """Whether token i must not come directly before token k, with a row for the start and a column for the end: it
+        would part companions, or follow what its kind never follows; None if nothing is."""
+        found = [of for of in (self.companions.apart(tokens), self.succession.apart(tokens)) if of is not None]
+        return np.logical_or.reduce(found) if found else None
+
     def output(self, tokens: Sequence[str]) -> str:
         """The output that target tokens stand for."""
         return self.task.restore(tokens) if self.writing is None else self.writing.restore(tokens)
@@ -239,6 +256,7 @@ class Codec:
             "knowledge": self.task.knowledge,
             "writing": None if self.writing is None else self.writing.to_json(),
             "companions": self.companions.to_json(),
+            "never": sorted(self.succession.never),
         }
         return json.dumps(state, ensure_ascii=False)
 
@@ -247,6 +265,8 @@ class Codec:
         state = json.loads(text)
         symbols = state["symbols"]
         task = task.with_knowledge(state["knowledge"] if "knowledge" in state else old_knowledge(task.name, symbols))
+        writing = Writing.from_json(state["writing"], task) if state.get("writing") else None
+        kinds = Symbols() if writing is None else writing.notation.language.symbols
         return cls(
             task,
             Vocabulary.from_list(state["words"], specials=WORD_SPECIALS),
@@ -256,8 +276,9 @@ class Codec:
             frozenset(state["seen_in_lower_case"]),
             Trigrams.from_json(state["trigrams"]),
             bool(state["share_names"]),
-            Writing.from_json(state["writing"], task) if state.get("writing") else None,
+            writing,
             Companions.from_json(state["companions"]) if state.get("companions") else Companions(),
+            Succession(kinds, frozenset((first, second) for first, second in state.get("never", ()))),
         )
 
 

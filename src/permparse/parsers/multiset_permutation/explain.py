@@ -17,7 +17,7 @@ from permparse.multiset import CanonicalMultiset
 from permparse.nn import JumpScorer, MultisetTagger, sentence_batch
 from permparse.parsers.explanation import Doubt, Explanation, Matrix, rounded
 from permparse.parsers.multiset_permutation.codec import LEX_ID, VAR_ID, Codec, EncodedSentence
-from permparse.parsers.multiset_permutation.order import OrderDecoder, jump_log_probs, jump_problem, kept_together
+from permparse.parsers.multiset_permutation.order import OrderDecoder, jump_log_probs, jump_problem, within_rules
 from permparse.parsers.parse import Parse
 from permparse.permutation import BregmanSolver, JumpProblem
 from permparse.text import UNKNOWN
@@ -58,7 +58,7 @@ class Explainer:
         with one_thread():
             problem = jump_problem(self.scorer, [sentence], [multiset])
             tokens = self.codec.tokens(multiset, sentence)
-            problem = kept_together(problem, [tokens], self.codec.companions)
+            problem = within_rules(problem, [tokens], self.codec.ruled_out)
         clock.stop("score jumps")
         self.decoder(problem)
         clock.stop("order")

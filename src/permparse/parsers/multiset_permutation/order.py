@@ -17,7 +17,6 @@ from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRec
 from permparse.parsers.multiset_permutation.tag import Tagged
 from permparse.permutation import BregmanSolver, JumpProblem, Temperature
 from permparse.permutation.decoding import Decoded, beam_orders, decode, k_best
-from permparse.text import Companions
 
 BATCH = 64
 SEARCH_EFFORT = 300
@@ -28,12 +27,14 @@ TRAINING_TOLERANCE, TRAINING_SWEEPS = 1e-3, 150
 ROUNDING_TOLERANCE, ROUNDING_SWEEPS = 1e-6, 3000
 """How exactly the paper solves it before it rounds the solution."""
 APART = 10.0
-"""What it costs to part tokens that have always stood together."""
+"""What a jump costs that training rules out."""
 SCORE_LIMIT = 50.0
 """Scores beyond make the solver leave its fast arithmetic."""
 
 OrderDecoder = Callable[[JumpProblem], list[Decoded]]
 """How scores become an order, for each example of a batch."""
+RuledOut = Callable[[Sequence[str]], np.ndarray | None]
+"""Whether token i must not come directly before token k, as `Codec.ruled_out` says."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ def order(
     sentences: Sequence[Sentence],
     tagged: Sequence[Tagged],
     decoder: OrderDecoder,
-    companions: Companions,
+    ruled_out: RuledOut,
 ) -> list[Ordered]:
-    """The order that the decoder gives every multiset, in batches of similar size; companions stay together."""
+    """The order that the decoder gives every multiset, in batches of similar size."""
     if scorer.training:
         scorer.eval()
     results: dict[int, Ordered] = {}
@@ -72,7 +73,7 @@ def order(
         chosen = [filled[i] for i in batch]
         with one_thread():
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
-            problem = kept_together(problem, [tagged[i].tokens for i in chosen], companions)
+            problem = within_rules(problem, [tagged[i].tokens for i in chosen], ruled_out)
         found = decoder(problem)
         with one_thread():
             results.update(zip(chosen, with_log_probs(problem, found), strict=True))
@@ -81,13 +82,13 @@ def order(
 
 @torch.no_grad()
 def n_best_orders(
-    scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, companions: Companions, n: int
+    scorer: JumpScorer, sentence: Sentence, tagged: Tagged, decoder: OrderDecoder, ruled_out: RuledOut, n: int
 ) -> list[Ordered]:
     """The order that the decoder gives, then the next best."""
     if not len(tagged.multiset):
         return [EMPTY]
     with one_thread():
-        problem = kept_together(jump_problem(scorer, [sentence], [tagged.multiset]), [tagged.tokens], companions)
+        problem = within_rules(jump_problem(scorer, [sentence], [tagged.multiset]), [tagged.tokens], ruled_out)
     steps = decoder.steps if isinstance(decoder, PathSearch) else search_orders.steps
     orders = k_best(problem, n, steps=steps)[0]
     if not isinstance(decoder, PathSearch):
@@ -110,9 +111,9 @@ def jump_problem(
     return problem
 
 
-def kept_together(problem: JumpProblem, tokens: Sequence[Sequence[str]], companions: Companions) -> JumpProblem:
-    """The problem with every jump that would part companions, which are tokens of an example each, made APART worse."""
-    parted = [companions.apart(of) for of in tokens]
+def within_rules(problem: JumpProblem, tokens: Sequence[Sequence[str]], ruled_out: RuledOut) -> JumpProblem:
+    """The problem, of the tokens of some examples, with every jump that is ruled out made APART worse."""
+    parted = [ruled_out(of) for of in tokens]
     if all(of is None for of in parted):
         return problem
     start, jump, end = problem.start.clone(), problem.jump.clone(), problem.end.clone()

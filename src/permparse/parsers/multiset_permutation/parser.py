@@ -29,7 +29,7 @@ from permparse.parsers.multiset_permutation.networks import (
     encoder_files,
     require_weights_for,
 )
-from permparse.parsers.multiset_permutation.order import jump_problem, kept_together, order_decoder
+from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder, within_rules
 from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
 from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
 from permparse.parsers.multiset_permutation.stages import (
@@ -210,7 +210,7 @@ class MultisetPermutationParser(Parser):
         multiset = codec.multiset_of(parse.multisets, sentence)
         data = OrderData.of(codec, EncodedExamples([sentence], [gold]), [multiset])
         problem = jump_problem(self.scorer, [sentence], [multiset])
-        problem = kept_together(problem, [codec.tokens(multiset, sentence)], codec.companions)
+        problem = within_rules(problem, [codec.tokens(multiset, sentence)], codec.ruled_out)
         allowed = allowed_cells(data.token_types, data.target_types).to(self.scorer.device)
         best_gold = decode(problem.with_allowed(allowed))[0].score
         return "search" if best_gold > parse.score + 1e-6 else "model"

@@ -73,14 +73,12 @@ class Reranker:
         return [
             self._candidate(sentence, tagged, ordered)
             for tagged in tagging.n_best(n)
-            for ordered in n_best_orders(self.scorer, sentence, tagged, self.decoder, self.codec.companions, n)
+            for ordered in n_best_orders(self.scorer, sentence, tagged, self.decoder, self.codec.ruled_out, n)
         ]
 
     def in_order(self, tagged: Sequence[tuple[EncodedSentence, Tagged]]) -> list[Candidate]:
         """Every multiset put in order by the decoder."""
-        ordered = order(
-            self.scorer, [s for s, _ in tagged], [t for _, t in tagged], self.decoder, self.codec.companions
-        )
+        ordered = order(self.scorer, [s for s, _ in tagged], [t for _, t in tagged], self.decoder, self.codec.ruled_out)
         return [self._candidate(s, t, o) for (s, t), o in zip(tagged, ordered, strict=True)]
 
     def _candidate(self, sentence: EncodedSentence, tagged: Tagged, ordered: Ordered) -> Candidate:

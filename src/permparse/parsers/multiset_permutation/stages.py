@@ -25,7 +25,7 @@ from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, OrderTrain
 from permparse.parsers.multiset_permutation.tag import BATCH, Tagged, annotate, same_multiset, tag
 from permparse.parsers.stage import Scores, Stage, StageReport, StepResult
 from permparse.permutation import JumpProblem, checked_permutation_loss
-from permparse.text import Companions, Copies, Example, unreachable
+from permparse.text import Copies, Example, unreachable
 
 HOPELESS = -30.0
 """The least log probability of a gold multiset that counts: what nothing can produce has this one."""
@@ -237,7 +237,7 @@ class OrderStage(Stage):
         return StepResult(losses.sum() / max(1, tokens), len(batch), right, decisions, weight=tokens)
 
     def evaluate(self) -> Scores:
-        ordered = order(self._scorer, self._validation.sentences, self._tagged, search_orders, Companions())
+        ordered = order(self._scorer, self._validation.sentences, self._tagged, search_orders, lambda _: None)
         gold = self._validation.targets
         right = [[t.tokens[i] for i in o.order] == y for t, o, y in zip(self._tagged, ordered, gold, strict=True)]
         freq = [same_multiset(t.tokens, y) for t, y in zip(self._tagged, gold, strict=True)]

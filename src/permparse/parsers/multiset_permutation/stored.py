@@ -25,6 +25,7 @@ def _shown(token: str) -> str:
 
 Token = Annotated[str, AfterValidator(_shown)]
 Count = Annotated[int, Field(ge=1, le=2**53)]
+Pair = Annotated[tuple[Token, Token], Field(strict=False)]
 Gram = Annotated[tuple[Token, Token, Token, Count], Field(strict=False)]  # JSON has lists, no tuples
 
 
@@ -63,6 +64,9 @@ class _Notation(_Stored):
     arities: dict[Token, dict[Token, int]] = {}
     ends: dict[Token, list[Token]] = {}
     separators: dict[Token, Token] = {}
+    keys: list[Token] = []
+    together: dict[Token, list[Token]] = {}
+    behind: dict[Token, list[Token]] = {}
     overrides: list[list[Token]] = []
     rules: _Rule = _Rule()
     named: list[Token] = []
@@ -90,6 +94,7 @@ class _Codec(_Stored):
     share_names: bool = False
     writing: _Writing | None = None
     companions: _Companions | None = None
+    never: list[Pair] = []
 
 
 class _Calibration(_Stored):

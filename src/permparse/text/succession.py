@@ -1,0 +1,53 @@
+"""Which kinds of output tokens never follow each other, though chance alone would have brought them together.
+
+A key is followed by a value, an output begins with a function: where training outputs never have it otherwise, no order
+of new tokens should. Kinds are general, all values of one shape are alike, so a value may stand at a new place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from permparse.text.notation.symbols import END, START, Symbols
+
+EXPECTED = 10
+"""How often kinds would follow each other by chance if what never happens is to mean anything."""
+
+
+@dataclass(frozen=True)
+class Succession:
+    """Pairs of kinds that never follow each other; START and END are kinds of their own."""
+
+    symbols: Symbols = field(default_factory=Symbols)
+    never: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def learn(cls, outputs: Iterable[Sequence[str]], symbols: Symbols) -> Succession:
+        """From the tokens of training outputs; ``symbols`` know their kinds."""
+        empty = cls(symbols)
+        pairs = Counter(pair for output in outputs for pair in pairwise([START, *empty.kinds(output), END]))
+        first, second = Counter[str](), Counter[str]()
+        for (left, right), count in pairs.items():
+            first[left] += count
+            second[right] += count
+        least = EXPECTED * pairs.total()
+        never = ((a, b) for a in first for b in second if first[a] * second[b] >= least and not pairs[a, b])
+        return cls(symbols, frozenset(never))
+
+    def kinds(self, tokens: Iterable[str]) -> list[str]:
+        """The kind of each token."""
+        return [self.symbols.of(token)[0] for token in tokens]
+
+    def apart(self, tokens: Sequence[str]) -> np.ndarray | None:
+        """Whether token i must not come directly before token k, with a row for the start and a column for the end;
+        None if all may. *Shape:* [n + 1, n + 1]."""
+        if not self.never:
+            return None
+        kinds = self.kinds(tokens)
+        rows, columns = [*kinds, START], [*kinds, END]
+        return np.array([[(a, b) in self.never for b in columns] for a in rows], dtype=bool)
