@@ -67,6 +67,7 @@ class _Notation(_Stored):
     keys: list[Token] = []
     together: dict[Token, list[Token]] = {}
     behind: dict[Token, list[Token]] = {}
+    begin: dict[Token, list[Token]] = {}
     overrides: list[list[Token]] = []
     rules: _Rule = _Rule()
     named: list[Token] = []

@@ -1,16 +1,22 @@
 """Keys, which stand at most once inside a bracket: which of them stand together, and behind which heads.
 
-So a closing bracket is implied in places where training outputs never have one. Behind the `nmod` of an agent, `theme`
-must be that of the verb further out, because no bracket that begins with `nmod` has a `theme`.
+So brackets are implied in places where training outputs never have one. Behind the `nmod` of an agent, `theme` must be
+that of the verb further out, because no bracket that begins with `nmod` has a `theme`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple, final
 
-from permparse.text.notation.symbols import NOTHING, Symbol, is_sign
+from permparse.text.notation.brackets import Brackets
+from permparse.text.notation.symbols import NOTHING, SHAPES, Symbol, is_sign
 
+HERE, OUTSIDE, NEW = "here", "outside", "new"
+"""Where the next key belongs: in the innermost open bracket, in one further out, in one that opens now."""
+FEW = 12
+"""Keys that are words of inputs: more of them are an open class."""
 SEEN = 10
 """Brackets from which on a head without some key is taken to have none."""
 
@@ -28,12 +34,13 @@ class Bracket(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Company:
-    """Keys; their kinds seen in brackets that begin with each kind; those seen behind each head that has many
-    brackets."""
+    """Keys; their kinds seen in brackets that begin with each; those seen behind each head that has many brackets;
+    those that brackets behind each kind of head begin with."""
 
     keys: frozenset[str] = frozenset()
     together: Mapping[str, frozenset[str]] = field(default_factory=dict)
     behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    begin: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, brackets: Iterable[Bracket]) -> "Company":
@@ -42,31 +49,42 @@ class Company:
         keys = _keys(found)
         together: dict[str, set[str]] = defaultdict(set)
         behind: dict[str, set[str]] = defaultdict(set)
-        number = Counter(bracket.head[1] for bracket in found)
-        for bracket in found:
-            inside = [(kind, name) for kind, name in bracket.inside if name in keys]
-            together[bracket.first[0]].update(kind for kind, _ in inside)
-            behind[bracket.head[1]].update(name for _, name in inside)
+        begin: dict[str, set[str]] = defaultdict(set)
+        number = Counter(bracket.head[1] for bracket in found if keys and bracket.head[1] not in SHAPES)
+        for head, first, inside, _ in found:
+            known = [(kind, name) for kind, name in inside if name in keys]
+            together[first[1]].update(kind for kind, _ in known)
+            behind[head[1]].update(name for _, name in known)
+            begin[head[0]].update({first[1]} & keys)
         return cls(
             keys,
             {first: frozenset(kinds) for first, kinds in together.items() if kinds},
-            {head: frozenset(names) for head, names in behind.items() if keys and number[head] >= SEEN},
+            {
+                head: frozenset(of)
+                for head, of in behind.items()
+                if keys and number[head] >= SEEN and head not in SHAPES
+            },
+            {kind: frozenset(names) for kind, names in begin.items() if names},
         )
 
-    def belongs_outside(self, symbol: Symbol, open_brackets: Sequence[Bracket]) -> bool:
-        """Whether a key fits one of the outer open brackets better than the innermost, which is the last."""
-        here = self._fit(symbol, open_brackets[-1])
-        return any(self._fit(symbol, bracket) > here for bracket in open_brackets[:-1])
+    def place(self, key: Symbol, previous: Symbol, open_brackets: Sequence[Bracket]) -> str:
+        """Where a key behind ``previous`` belongs: where it has been seen, else where it may stand; if that does not
+        tell, rather in a new bracket than here, and rather here than outside."""
+        name = key[1]
+        new = 2 if name in self.behind.get(previous[1], ()) else int(name in self.begin.get(previous[0], ()))
+        here = self._fit(key, open_brackets[-1])
+        outside = max((self._fit(key, bracket) for bracket in open_brackets[:-1]), default=0)
+        best = max(new, here, outside)
+        return NEW if best == new > 0 else HERE if best == here else OUTSIDE
 
     def _fit(self, symbol: Symbol, bracket: Bracket) -> int:
         """0 where it cannot stand, 1 where it is new behind the head, else 2."""
         kind, name = symbol
-        new = name not in self.behind.get(bracket.head[1], self.keys)
         if bracket.first != NOTHING:
-            kinds = self.together.get(bracket.first[0], frozenset())
+            kinds = self.together.get(bracket.first[1], frozenset())
             if bracket.first[1] not in self.keys or symbol in bracket.inside or kind not in kinds:
                 return 0
-        return 1 if new else 2
+        return 1 + (name in self.behind.get(bracket.head[1], self.keys))
 
 
 def _keys(brackets: Sequence[Bracket]) -> frozenset[str]:
@@ -80,3 +98,19 @@ def _keys(brackets: Sequence[Bracket]) -> frozenset[str]:
         if bracket.last is not None:
             others.add(bracket.last[1])
     return frozenset(seen - others)
+
+
+def named_like_words(outputs: Iterable[Sequence[str]], copied: Collection[str], brackets: Brackets) -> frozenset[str]:
+    """Keys that happen to be words of inputs as well, as `near` of `judge{near: market}`. Like other keys they are
+    always followed by the same sign, and they are few."""
+    followed: dict[str, set[str]] = defaultdict(set)
+    for output in outputs:
+        for token, following in pairwise((*output, "")):
+            followed[token].add(following)
+    always = {token: min(signs) for token, signs in followed.items() if len(signs) == 1}
+    signs = {s for token, s in always.items() if token not in copied and s and is_sign(s) and s not in brackets.tokens}
+    found: dict[str, set[str]] = defaultdict(set)
+    for token, sign in always.items():
+        if token in copied and sign in signs:
+            found[sign].add(token)
+    return frozenset(token for tokens in found.values() if len(tokens) <= FEW for token in tokens)

@@ -10,7 +10,7 @@ import numpy as np
 
 from permparse.text.notation.actions import EMIT, action_for
 from permparse.text.notation.tree import Node, Table, grow
-from permparse.text.notation.walk import NEXT_INSIDE, PLAIN, Language, State, Walk, look_ahead
+from permparse.text.notation.walk import PLACE, PLAIN, Language, State, Walk, look_ahead
 
 FALSE = 3
 """A token inserted where there was none costs a mark, which is worse than a kept token."""
@@ -92,7 +92,7 @@ def fit(language: Language, material: Material) -> Fit:
             line.append(row)
         where.append(line)
     found, actions = [state for state, _, _ in index], [action for _, action, _ in index]
-    table = Table(found, actions, weights, language.trust, PLAIN.index(NEXT_INSIDE))
+    table = Table(found, actions, weights, language.trust, PLAIN.index(PLACE))
     is_held = np.array([held for _, _, held in index], bool)
     rules = grow(table, np.flatnonzero(~is_held), np.flatnonzero(is_held), choose)
     guesses = [rules.leaf(state).action for state in found]

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from permparse.text.notation.brackets import find_brackets
 from permparse.text.notation.choice import Level, candidates, choose_types
+from permparse.text.notation.company import named_like_words
 from permparse.text.notation.ends import Ends, find_calls
 from permparse.text.notation.evidence import Evidence, Pair, evidence
 from permparse.text.notation.fit import Fit, Material, Output, fit, prepare
@@ -45,7 +46,7 @@ def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bo
     outputs = [tuple(ends.named(target)) for _, target in pairs]
     known = evidence([(source, output) for (source, _), output in zip(pairs[:ENOUGH_PAIRS], outputs, strict=False)])
     copied = frozenset(token for token, e in known.items() if e.copied >= COPIED)
-    values = copied - calls.closed_class(copied)
+    values = copied - calls.closed_class(copied) - named_like_words(outputs[:ENOUGH_PAIRS], copied, calls.brackets)
     material = prepare(outputs, SMALL, values)
     symbols = find_symbols(known, values, outputs[:ENOUGH_PAIRS], ends)
 

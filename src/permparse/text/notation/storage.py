@@ -48,6 +48,7 @@ def to_json(notation: Notation) -> Json:
         "keys": sorted(language.company.keys),
         "together": _listed_sets(language.company.together),
         "behind": _listed_sets(language.company.behind),
+        "begin": _listed_sets(language.company.begin),
         "overrides": sorted(notation.overrides),
         "rules": _rule_to_json(notation.rules, language.features),
         "named": sorted(language.symbols.named),
@@ -64,10 +65,11 @@ def from_json(data: Json) -> Notation:
     heads = {opening: frozenset(found) for opening, found in data.get("ends", {}).items()}
     ends = Ends(brackets, heads, data.get("separators", {}))
     dropped, counted = frozenset(data["dropped"]), tuple(data["counted"])
-    together, behind = (
-        {name: frozenset(found) for name, found in data.get(part, {}).items()} for part in ("together", "behind")
+    together, behind, begin = (
+        {name: frozenset(found) for name, found in data.get(part, {}).items()}
+        for part in ("together", "behind", "begin")
     )
-    company = Company(frozenset(data.get("keys", ())), together, behind)
+    company = Company(frozenset(data.get("keys", ())), together, behind, begin)
     language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company)
     overrides = frozenset((inserted, exception) for inserted, exception in data["overrides"])
     return Notation(language, _rule_from_json(data["rules"], language.features), overrides)

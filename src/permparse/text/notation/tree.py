@@ -44,7 +44,8 @@ class Node:
 class Table:
     """States as integers: one column for each feature, with the values behind them; actions; how often each is seen.
 
-    The feature ``asked_first`` is asked before all others if that pays, whatever they would save.
+    The feature ``asked_first`` is asked before all others if that pays, whatever they would save; each of its values
+    has a branch.
     """
 
     def __init__(
@@ -100,8 +101,8 @@ def _grow(
     split = None
     if depth < DEEPEST and np.count_nonzero(counts) > 1:
         if depth == 0 and table.asked_first is not None:
-            split = _best_split(table, grown, counts, purity, [table.asked_first])
-        split = split or _best_split(table, grown, counts, purity, range(len(table.columns)))
+            split = _best_split(table, grown, counts, [table.asked_first], lambda values: [np.arange(len(values))])
+        split = split or _best_split(table, grown, counts, range(len(table.columns)), lambda v: _groupings(v, purity))
     if split is None:
         return leaf, wrong_as_leaf
     feature, group, otherwise = split
@@ -127,7 +128,11 @@ def _is_small(leaf: Node) -> bool:
 
 
 def _best_split(
-    table: Table, rows: Ints, counts: Floats, purity: float, features: Iterable[int]
+    table: Table,
+    rows: Ints,
+    counts: Floats,
+    features: Iterable[int],
+    groupings: Callable[[Floats], list[Ints]],
 ) -> tuple[int, Ints, int] | None:
     """Feature, the branch of each value (-1: unseen here), the branch of unseen ones; None if nothing pays."""
     before = float(_bits(counts[None, :])[0])
@@ -143,7 +148,7 @@ def _best_split(
         present = np.flatnonzero(contingency.any(axis=1))
         if len(present) < 2:
             continue
-        for group in _groupings(contingency[present], purity):
+        for group in groupings(contingency[present]):
             tables = np.zeros((int(group.max()) + 1, actions))
             np.add.at(tables, group, contingency[present])
             sizes = np.bincount(group)

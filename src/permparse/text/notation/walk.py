@@ -1,7 +1,7 @@
 """The state of an output restored so far, as rules see it: neighbours, open brackets, what stands inside them.
 
 Nothing here grows with depth or length: counts are capped, and of all open brackets only the innermost is seen, but
-for the question whether the next key belongs further outside.
+for the question where the next key belongs.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ ITEMS = "<items>"
 
 State: TypeAlias = tuple[str | int, ...]
 
-NEXT_INSIDE = "next inside"
+PLACE = "place of next"
 """The feature that rules ask first: it holds at places where no training output has a bracket."""
 PLAIN = (
     "kind of next",
@@ -29,7 +29,7 @@ PLAIN = (
     "kind of head",
     "kind of first inside",
     "next repeats",
-    NEXT_INSIDE,
+    PLACE,
     "kind of second next",
     "kept left",
     "kind of third next",
@@ -203,7 +203,7 @@ class Walk:
             level.head[0],
             level.first[0],
             "yes" if first in (level.first, level.second, level.segment, self._closed) else "no",
-            "no" if self._belongs_outside(first) else "yes",
+            self._place(first),
             second[0],
             min(ahead.left, LEFT),
             third[0],
@@ -224,12 +224,12 @@ class Walk:
             *[self._fullness(t, n, level.head) for t, n in zip(self._counted, level.counts, strict=True)],
         )
 
-    def _belongs_outside(self, symbol: Symbol) -> bool:
-        """Whether the next key belongs further outside; not if a bracket that may have it is to open here."""
+    def _place(self, symbol: Symbol) -> str:
+        """Where the next token belongs if it is a key."""
         company = self._company
-        if symbol[1] not in company.keys or symbol[1] in company.behind.get(self._previous[1], ()):
-            return False
-        return company.belongs_outside(symbol, [level.seen for level in self.levels])
+        if symbol[1] not in company.keys:
+            return NONE
+        return company.place(symbol, self._previous, [level.seen for level in self.levels])
 
     def _fullness(self, counted: str, number: int, head: Symbol) -> str:
         """Whether a bracket has the number of items or signs that its head always has; unknown if that varies."""
