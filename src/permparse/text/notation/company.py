@@ -11,10 +11,13 @@ from itertools import pairwise
 from typing import NamedTuple, final
 
 from permparse.text.notation.brackets import Brackets
-from permparse.text.notation.symbols import NOTHING, SHAPES, Symbol, is_sign
+from permparse.text.notation.symbols import NONE, NOTHING, SHAPES, SIGN, START, Symbol, is_sign
 
 HERE, OUTSIDE, NEW = "here", "outside", "new"
 """Where the next key belongs: in the innermost open bracket, in one further out, in one that opens now."""
+HEADED = 0.95
+"""Share of brackets behind a word, as in f(key = x): where they begin with what they belong to, as in Lisp, that is no
+key."""
 FEW = 12
 """Keys that are words of inputs: more of them are an open class."""
 SEEN = 10
@@ -46,7 +49,8 @@ class Company:
     def of(cls, brackets: Iterable[Bracket]) -> "Company":
         """From the brackets of training outputs."""
         found = list(brackets)
-        keys = _keys(found)
+        headed = sum(bracket.head[1] not in (START, NONE, SIGN) and not is_sign(bracket.head[1]) for bracket in found)
+        keys = _keys(found) if headed >= HEADED * len(found) else frozenset[str]()
         together: dict[str, set[str]] = defaultdict(set)
         behind: dict[str, set[str]] = defaultdict(set)
         begin: dict[str, set[str]] = defaultdict(set)
