@@ -188,6 +188,10 @@ class Codec:
             return []
         return self.writing.heads(example.output)
 
+    def without_rules(self) -> Codec:
+        """The same with nothing ruled out."""
+        return replace(self, companions=Companions(), succession=Succession())
+
     def ruled_out(self, tokens: Sequence[str]) -> np.ndarray | None:
         """Whether token i must not come directly before token k, with a row for the start and a column for the end: it
         would part companions, or follow what its kind never follows; None if nothing is."""

@@ -26,7 +26,7 @@ TRAINING_TOLERANCE, TRAINING_SWEEPS = 1e-3, 150
 """How exactly the relaxed problem is solved in training: more costs time and changes little."""
 ROUNDING_TOLERANCE, ROUNDING_SWEEPS = 1e-6, 3000
 """How exactly the paper solves it before it rounds the solution."""
-APART = 10.0
+APART = 30.0
 """What a jump costs that training rules out."""
 SCORE_LIMIT = 50.0
 """Scores beyond make the solver leave its fast arithmetic."""

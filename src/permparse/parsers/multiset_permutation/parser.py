@@ -80,10 +80,12 @@ class MultisetPermutationParser(Parser):
         calibration: Calibration | None = None,
     ) -> None:
         super().__init__(recipe, codec.task)
-        self.codec, self.tagger, self.scorer = codec, tagger.eval(), scorer.eval()
+        # The paper's decoder rules nothing out.
+        self.codec = codec.without_rules() if recipe.decoder == "hungarian" else codec
+        self.tagger, self.scorer = tagger.eval(), scorer.eval()
         self.calibration = calibration or Calibration()
         decoder = order_decoder(recipe)
-        self.reranker = Reranker(codec, tagger, scorer, decoder, recipe.candidates, recipe.surprise_weight)
+        self.reranker = Reranker(self.codec, tagger, scorer, decoder, recipe.candidates, recipe.surprise_weight)
 
     @classmethod
     def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
