@@ -13,6 +13,7 @@ from inline import InlineExecutor
 from permparse import Parser, UserError
 from permparse.bulk import parse_file, shards
 from permparse.bulk import run as bulk_run
+from permparse.bulk.lines import Line
 from permparse.bulk.shards import Shards, cut
 from permparse.cli import run
 
@@ -68,6 +69,23 @@ def test_answers_are_those_of_the_parser_in_order(source: Path, tmp_path: Path, 
     assert {path.name for path in tmp_path.iterdir()} == {"sentences.txt", "out.txt", "out.txt.errors"}
 
 
+def test_a_shard_is_parsed_in_batches_as_large_as_those_of_the_parser(
+    tmp_path: Path, on: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def refuse(parser: Parser, batch: list[Line], n_best: int) -> list[UserError]:
+        sizes.append(len(batch))
+        return [UserError("no")] * len(batch)
+
+    on(InlineExecutor())
+    monkeypatch.setattr("permparse.bulk.shard.answers", refuse)
+    lines = Parser.load("fragment").chunk + 1
+    (tmp_path / "in.txt").write_text("a\n" * lines)
+    assert parse_file("fragment", tmp_path / "in.txt", tmp_path / "out.txt") == lines
+    assert sizes == [lines - 1, 1]
+
+
 def test_after_an_interruption_only_the_rest_is_done(source: Path, tmp_path: Path, on: Use) -> None:
     output = tmp_path / "out.jsonl"
     on(InlineExecutor(most=2))
@@ -117,7 +135,7 @@ def _question(folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--cluster", "local", "one sentence"], "give --file and --output"),
+        (["--jobs", "2", "one sentence"], "give --file and --output"),
         (["--file", "nowhere.txt", "--output", "out"], "nowhere.txt: no such file"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -18,23 +19,60 @@ from permparse.executors.terms import Terms
 def ray(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A module in the place of Ray."""
     module = ModuleType("ray")
+    module.__spec__ = ModuleSpec("ray", None)
     monkeypatch.setitem(sys.modules, "ray", module)
     return module
 
 
-def test_without_ray_the_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
         UserError, match=r"--cluster needs Ray, which is not installed; pip install 'permparse\[cluster\]'"
     ):
         executor_for("local", None, [tmp_path])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["reproduce", "doubling"],
+        ["tune", "doubling", "--space", "doubling"],
+        ["compare", "mine.tsv"],
+        ["parse", "--file", "mine.tsv", "--output", "out"],
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(("cluster", "said"), [("local", "pip install 'permparse[cluster]'"), ("here", "HOST:PORT")])
+def test_a_command_says_one_line_and_writes_nothing(
+    command: list[str],
+    cluster: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = ModuleSpec("ray", None) if cluster == "here" else None
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: found)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    assert run(["tune", "doubling", "--space", "doubling", "--cluster", "auto"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    Path("mine.tsv").write_text("a b\tB A\n" * 20)
+    assert run([*command, "--cluster", cluster]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.tsv"]
+
+
+def test_reproduce_says_one_line_of_a_cluster_out_of_reach(
+    ray: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(["reproduce", "doubling", "--cluster", "127.0.0.1:1"]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_cluster_out_of_reach(ray: ModuleType) -> None:

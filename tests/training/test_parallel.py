@@ -22,6 +22,16 @@ from permparse.training.run import train
 FEW = [*TINY, "data.train_examples=161", "tagger.training.epochs=5", "scorer.training.batch=8"]
 NO_DROPOUT = ["tagger.ff_dropout=0", "scorer.ff_dropout=0", "tagger.encoder.dropout=0", "scorer.encoder.dropout=0"]
 SETTINGS = [*FEW, *NO_DROPOUT]
+TRAIN = ["-m", "permparse", "train"]
+THREADS_LEFT = """
+import glob, sys
+from permparse.training.parallel import joined
+with joined() as processes:
+    import torch.distributed.nn  # as an optimiser does
+    assert processes.from_first("said") == "said"
+names = [open(path).read() for path in glob.glob("/proc/self/task/*/comm")]
+sys.exit(",".join(name.strip() for name in names if "gloo" in name) or None)
+"""
 
 
 Start = Callable[..., list[subprocess.Popen[str]]]
@@ -29,7 +39,7 @@ Start = Callable[..., list[subprocess.Popen[str]]]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """`permparse train` on two processes that find each other as those of `torchrun` do."""
+    """Python with these arguments on two processes that find each other as those of `torchrun` do."""
     started: list[subprocess.Popen[str]] = []
 
     def pair(*arguments: str) -> list[subprocess.Popen[str]]:
@@ -37,7 +47,7 @@ def start() -> Iterator[Start]:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "permparse", "train", *arguments]
+        command = [sys.executable, *arguments]
         for rank in ("0", "1"):
             environment = {**os.environ, **meeting, "RANK": rank}
             started.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
@@ -65,7 +75,7 @@ def epochs(run: Path) -> dict[tuple[str, int], dict[str, float]]:
 def test_two_processes_learn_what_one_does_even_if_one_is_killed(start: Start, tmp_path: Path) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
     changes = [part for setting in SETTINGS for part in ("--set", setting)]
-    both = start("doubling", *changes, "--output", str(together))
+    both = start(*TRAIN, "doubling", *changes, "--output", str(together))
     while not epochs(together):
         assert both[0].poll() is None
         time.sleep(0.02)
@@ -75,7 +85,7 @@ def test_two_processes_learn_what_one_does_even_if_one_is_killed(start: Start, t
     assert said.splitlines()[-1] == "error: a process of this training has ended, and so do all; continue with --resume"
     with pytest.raises(UserError, match=r"began on 2 processes, now 1; run torchrun --nproc_per_node 2 -m permparse"):
         train("doubling", together, resume=True, quiet=True)
-    (code, _), silent = ended(start("--resume", "--output", str(together)))
+    (code, _), silent = ended(start(*TRAIN, "--resume", "--output", str(together)))
     assert (code, silent) == (0, (0, ""))
 
     train(load_recipe("doubling", SETTINGS), alone, quiet=True)
@@ -87,10 +97,15 @@ def test_two_processes_learn_what_one_does_even_if_one_is_killed(start: Start, t
 
 
 def test_a_mistake_is_said_once(start: Start, tmp_path: Path) -> None:
-    told = ended(start("doublin", "--output", str(tmp_path / "run")))
+    told = ended(start(*TRAIN, "doublin", "--output", str(tmp_path / "run")))
     assert [code for code, _ in told] == [2, 2]
     assert sum("error:" in said for _, said in told) == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_processes_part_without_a_thread_left(start: Start) -> None:
+    assert ended(start("-c", THREADS_LEFT)) == [(0, ""), (0, "")]
 
 
 def test_shares_make_up_the_batch() -> None:

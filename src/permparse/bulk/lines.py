@@ -8,6 +8,7 @@ from typing import BinaryIO
 from permparse.base.errors import UserError
 
 BATCH = 128
+"""Lines that are answered together while someone waits for them."""
 CHUNK, LONGEST_LINE = 1 << 16, 1 << 20
 """Bytes that are read at a time, and that a line may have."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -15,8 +16,8 @@ Line = str | UserError
 """A sentence, or why a line is none."""
 
 
-def batches(chunks: Iterable[bytes], first: bool = True) -> Iterator[list[Line]]:
-    """Lines as they arrive: a single one immediately, a batch if many are waiting.
+def batches(chunks: Iterable[bytes], first: bool = True, most: int = BATCH) -> Iterator[list[Line]]:
+    """Lines as they arrive: a single one immediately, a batch of at most so many if many are waiting.
 
     A line that is too long is an error of its own, and never held in memory. ``first``: the chunks begin a file, where
     a byte-order mark is no part of the text.
@@ -33,8 +34,8 @@ def batches(chunks: Iterable[bytes], first: bool = True) -> Iterator[list[Line]]
         if len(rest) > LONGEST_LINE:
             batch.append(UserError(f"the line is longer than {LONGEST_LINE:,} bytes; expected one sentence per line"))
             rest, skipping = b"", True
-        for start in range(0, len(batch), BATCH):
-            yield batch[start : start + BATCH]
+        for start in range(0, len(batch), most):
+            yield batch[start : start + most]
     if rest and not skipping:
         yield _decoded([rest], first)
 

@@ -44,7 +44,8 @@ def main(text: str) -> None:
     line = shard.line
     with open(job.source, "rb") as file:
         file.seek(shard.begin)
-        for batch in batches(chunks_of(file, shard.end - shard.begin), first=shard.begin == 0):
+        chunks = chunks_of(file, shard.end - shard.begin)
+        for batch in batches(chunks, first=shard.begin == 0, most=parser.chunk):
             for answer in answers(parser, batch, job.form.n_best):
                 written.append(job.form.text(answer))
                 if isinstance(answer, UserError):

@@ -9,6 +9,16 @@ import typer
 
 from permparse.base.settings import read_pair
 
+
+def _usable(cluster: str | None) -> str | None:
+    """Refuse --cluster before the command says or writes anything."""
+    if cluster is not None:
+        from permparse.executors.connection import require_usable
+
+        require_usable(cluster)
+    return cluster
+
+
 DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the task's files; no download.")]
 TaskOptions = Annotated[
     list[str] | None,
@@ -24,6 +34,7 @@ Cluster = Annotated[
         "--cluster",
         metavar="auto|local|HOST:PORT",
         help="Use Ray: the one that runs here, one started here for this command, or one elsewhere.",
+        callback=_usable,
     ),
 ]
 Jobs = Annotated[

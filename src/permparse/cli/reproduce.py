@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,7 +69,6 @@ def command(
     from permparse.executors import executor_for
     from permparse.experiments.catalogue import all_studies, choose
     from permparse.experiments.plan import Known, missing, only_rows, runs_of
-    from permparse.experiments.report import write_report
     from permparse.experiments.runner import Places
 
     studies = all_studies()
@@ -84,17 +84,17 @@ def command(
             known = Known(results)
             wanted = only_rows(runs_of(chosen, seeds), rows or [])
             left = missing(wanted, known)
-            note(f"{len(wanted)} runs, {len(left)} of them to do")
-            if left:
-                with executor_for(cluster, jobs, [runs, results]) as executor:
+            with executor_for(cluster, jobs, [runs, results]) if left else nullcontext() as executor:
+                note(f"{len(wanted)} runs, {len(left)} of them to do")
+                if executor is not None:
                     failures = _run(left, known, Places(runs, results, data), executor)
         for study in chosen:
             _show(study, Known(results))
     except KeyboardInterrupt:
         note("stopped; the same command continues from here")
+        _report(studies.values(), results)
         raise typer.Exit(130) from None
-    finally:
-        note("[dim]wrote {path}[/]", path=write_report(studies.values(), results))
+    _report(studies.values(), results)
     if failures:
         failed = ", ".join(failure.run.name for failure in failures)
         note("[bold red]{count} runs failed[/]: {names}", count=len(failures), names=failed)
@@ -113,6 +113,12 @@ def _run(left: Sequence[Run], known: Known, places: Places, executor: Executor) 
             continue  # said when it is this run's turn to fail
     with Display(len(left), executor, known) as display:
         return run_all(left, places, executor, display)
+
+
+def _report(studies: Iterable[Study], results: Path) -> None:
+    from permparse.experiments.report import write_report
+
+    note("[dim]wrote {path}[/]", path=write_report(studies, results))
 
 
 def _list(studies: Iterable[Study], known: Known, seeds: int | None) -> None:

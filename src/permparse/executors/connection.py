@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 from types import ModuleType
 
 from permparse.base.errors import UserError
 
+HERE = ("auto", "local")
 INSTALL = "pip install 'permparse[cluster]'"
 REACH_SECONDS = 5.0
 OBJECT_STORE = 1 << 27
 """Bytes that Ray may keep in shared memory: work is named by text, so there is little to keep."""
 
 
+def require_usable(address: str) -> None:
+    """UserError if Ray is not installed or this is no address: what can be said before anything else is done."""
+    if importlib.util.find_spec("ray") is None:
+        raise UserError(f"--cluster needs Ray, which is not installed; {INSTALL}")
+    if address not in HERE:
+        _host_and_port(address)
+
+
 def connect(address: str, cores: int | None) -> ModuleType:
     """The module `ray`, connected: to a cluster started here with this many ``cores`` (`local`), to one that runs here
     (`auto`), or to the one at HOST:PORT."""
+    require_usable(address)
     ray = _ray()
     _require_reachable(address)
     common = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "permparse"}
@@ -35,27 +46,29 @@ def _ray() -> ModuleType:
     # Without these, Ray reports its use to its makers and warns of a coming change that does not concern us.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise UserError(f"--cluster needs Ray, which is not installed; {INSTALL}") from error
+    import ray
+
     return ray
 
 
 def _require_reachable(address: str) -> None:
     """Ray itself tries for a minute before it gives up."""
-    if address in ("auto", "local"):
+    if address in HERE:
         return
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdigit():
-        raise UserError(f"--cluster {address}: expected auto, local or HOST:PORT, such as 10.0.0.1:6379")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
+        socket.create_connection(_host_and_port(address), REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
         raise UserError(
             f"--cluster {address}: nothing answers there ({error}); is the head node up (ray start --head), "
             "and is its port open?"
         ) from error
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdigit():
+        raise UserError(f"--cluster {address}: expected auto, local or HOST:PORT, such as 10.0.0.1:6379")
+    return host.strip("[]"), int(port)
 
 
 def _explained(address: str, error: Exception) -> str:

@@ -79,8 +79,6 @@ class Recipe(Section):
 
     parse_settings: ClassVar[tuple[str, ...]] = ("max_words", "max_n_best")
     """Settings that matter to the trained parser alone and may be changed when it is loaded."""
-    stages: ClassVar[tuple[str, ...]] = ()
-    """The names of the stages that train it, in order."""
 
     task: str
     """Name of the task (`permparse tasks` lists them), or the path of a class of your own, module:Class."""
@@ -101,6 +99,11 @@ class Recipe(Section):
     """Write TensorBoard curves beside the JSON log."""
     data: Data = Data()
     """Where the examples come from."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages that train it, in order."""
+        return ()
 
     def for_training(self) -> Self:
         """The recipe without what matters to the trained parser alone: what agrees in it is one training."""

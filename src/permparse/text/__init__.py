@@ -1,5 +1,5 @@
 """Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams,
-companions, succession."""
+companions, succession, recombination."""
 
 from permparse.text.aligner import align
 from permparse.text.companions import Companions
@@ -7,6 +7,7 @@ from permparse.text.example import Example
 from permparse.text.lexicon import Lexicon, canonical, copies_ignore_case
 from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
 from permparse.text.reader import Row, clean_sentence, read_tsv
+from permparse.text.recombination import Aligned, Recombiner
 from permparse.text.succession import Succession
 from permparse.text.tokenizers import english_tokens
 from permparse.text.trigrams import Trigrams
@@ -19,11 +20,13 @@ __all__ = [
     "SPECIAL_SYMBOLS",
     "UNKNOWN",
     "VAR",
+    "Aligned",
     "Companions",
     "Copies",
     "Example",
     "Lexicon",
     "Producers",
+    "Recombiner",
     "Row",
     "Succession",
     "Target",

@@ -119,6 +119,10 @@ def joined() -> Iterator[Processes]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
+    # Imported later, by an optimiser, its default arguments would keep the group alive until the interpreter ends, when
+    # a thread of the group that is still at work aborts the process.
+    import torch.distributed.nn
+
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
     dist.init_process_group(timeout=PATIENCE)  # gloo for tensors on the CPU, nccl for those on a GPU
@@ -132,7 +136,7 @@ def joined() -> Iterator[Processes]:
         raise SystemExit(130 if isinstance(end, KeyboardInterrupt) else 2) from None
     finally:
         signal.signal(signal.SIGTERM, before)
-        dist.destroy_process_group()
+        dist.destroy_process_group()  # and ends its threads
 
 
 def _end(*_: object) -> None:

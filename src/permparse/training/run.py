@@ -41,7 +41,8 @@ HELD_OUT = 0.03
 
 @dataclass(frozen=True)
 class StageSummary:
-    """What the training of a stage cost and gave."""
+    """What the training of a stage cost and gave; a stage that trains the network of an earlier one again adds no
+    parameters."""
 
     parameters: int
     seconds: float
@@ -199,7 +200,7 @@ class _Run:
             for line in stage.report.lines:
                 self.tell("{line}", line=line)
             self.log.write("stage", stage=stage.name, **stage.report.figures)
-            figures |= stage.report.figures
+            figures = stage.report.figures | figures  # those of a network's first stage, and what is new
             checkpoint = self.folder / stage.name
             trainer = Trainer(stage, self.recipe.seed + number, checkpoint, self.log, self.processes)
             positions[stage.name] = trainer.fit(self.progress)
@@ -212,9 +213,9 @@ class _Run:
         return self.parser
 
     def _summarise(self, positions: dict[str, Position], figures: dict[str, int]) -> None:
+        sizes = {name: parameters(network) for name, network in self.parser.networks.items()}
         stages = {
-            name: StageSummary(parameters(self.parser.networks[name]), round(p.seconds, 1), p.best_score)
-            for name, p in positions.items()
+            name: StageSummary(sizes.get(name, 0), round(p.seconds, 3), p.best_score) for name, p in positions.items()
         }
         recipe = self.recipe
         summary = RunSummary(self.task.name, recipe.parser, recipe.seed, stages, figures, self.fingerprint)

@@ -75,7 +75,7 @@ def test_the_n_best_are_different_and_ranked(run: Path) -> None:
 
 def test_a_wider_beam_can_be_asked_for_when_a_parser_is_loaded(run: Path) -> None:
     narrow, wide = (Parser.load(run, beam=beam).parse("Is Bo making the map?") for beam in (1, 8))
-    assert narrow.log_prob <= wide.log_prob + 1e-9
+    assert narrow.log_prob <= wide.log_prob + 1e-4  # sums of float32 in another order
 
 
 @pytest.mark.parametrize("kind", KINDS)

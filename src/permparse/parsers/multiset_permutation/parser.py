@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Self
@@ -29,15 +29,22 @@ from permparse.parsers.multiset_permutation.networks import (
     encoder_files,
     require_weights_for,
 )
-from permparse.parsers.multiset_permutation.order import jump_problem, order_decoder, within_rules
-from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, MultisetPermutationRecipe
+from permparse.parsers.multiset_permutation.order import order_decoder, within_rules
+from permparse.parsers.multiset_permutation.recipe import (
+    ORDER,
+    ORDER_AGAIN,
+    TAG,
+    TAG_AGAIN,
+    MultisetPermutationRecipe,
+)
+from permparse.parsers.multiset_permutation.recombine import recombined_examples
 from permparse.parsers.multiset_permutation.rerank import Candidate, Reranker
 from permparse.parsers.multiset_permutation.stages import (
     EncodedExamples,
     OrderData,
     OrderStage,
+    TagData,
     TagStage,
-    allowed_cells,
     annotated,
     tag_data,
 )
@@ -137,10 +144,23 @@ class MultisetPermutationParser(Parser):
         recipe, codec = self.recipe, self.codec
         validation = EncodedExamples.of(codec, splits.validation)
         data = tag_data(codec, splits.train, recipe.tagger)
-        yield TagStage(codec, self.tagger, data, validation, recipe.tagger, recipe.seed)
-        order_data, report = annotated(codec, self.tagger, data, recipe.scorer.training)
+        yield from self._both_stages(TAG, ORDER, recipe, data, validation)
+        if recipe.recombined:
+            number = round(recipe.recombined * len(splits.train))
+            more = recombined_examples(codec, self.tagger, self.scorer, data, number, recipe.seed)
+            data = replace(tag_data(codec, [*splits.train, *more], recipe.tagger), recombined=len(more))
+            yield from self._both_stages(TAG_AGAIN, ORDER_AGAIN, recipe.training_again(), data, validation)
+
+    def _both_stages(
+        self, first: str, second: str, recipe: MultisetPermutationRecipe, data: TagData, validation: EncodedExamples
+    ) -> Iterator[Stage]:
+        """Tag, then order, under these names."""
+        codec = self.codec
+        yield TagStage(first, codec, self.tagger, data, validation, recipe.tagger, recipe.seed)
+        training = recipe.scorer.training
+        order_data, report = annotated(codec, self.tagger, data, training)
         tagged = [tagging.best for tagging in tag(codec, self.tagger, validation.sentences)]
-        yield OrderStage(self.scorer, order_data, validation, tagged, recipe.scorer.training, recipe.seed, report)
+        yield OrderStage(second, self.scorer, order_data, validation, tagged, training, recipe.seed, report)
 
     def parse_chunk(self, sources: Sequence[Sequence[str]], sentences: Sequence[str], n_best: int) -> list[Parse]:
         taggings = self.reranker.tag([self.codec.encode(of) for of in sources], n_best)
@@ -211,9 +231,8 @@ class MultisetPermutationParser(Parser):
         sentence = codec.encode(example.source)
         multiset = codec.multiset_of(parse.multisets, sentence)
         data = OrderData.of(codec, EncodedExamples([sentence], [gold]), [multiset])
-        problem = jump_problem(self.scorer, [sentence], [multiset])
+        problem, allowed = data.problem(self.scorer, [0])
         problem = within_rules(problem, [codec.tokens(multiset, sentence)], codec.ruled_out)
-        allowed = allowed_cells(data.token_types, data.target_types).to(self.scorer.device)
         best_gold = decode(problem.with_allowed(allowed))[0].score
         return "search" if best_gold > parse.score + 1e-6 else "model"
 

@@ -26,6 +26,8 @@ LARGE = 10_000
 MOST_COPIES = 4
 MEDIUM = 3_000
 """From so many examples on, the average of the weights is kept; up to LARGE they take twice the steps."""
+RECOMBINED = 20_000
+"""Recombined examples at most; else as many as there are examples."""
 NOTATIONS = ("full", "ends", "raw", "bold")
 LONGEST, WORTH_NAMES = 0.05, 0.1
 """Ends of arguments have names if so many fewer of the longest outputs need an exception then. Trials cannot tell: what
@@ -107,6 +109,7 @@ def from_figures(examples: Sequence[Example]) -> Table:
             "encoder": {"dropout": 0.2},
             "training": {"averaging": 0.99, **_training(ORDER_STEPS, 32, len(examples))},
         },
+        "recombined": min(1.0, RECOMBINED / len(examples)),
     }
 
 

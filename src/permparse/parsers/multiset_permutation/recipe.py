@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -13,6 +13,10 @@ from permparse.parsers.recipe import Recipe, Training
 Decoder = Literal["search", "hungarian", "beam"]
 TAG, ORDER = "tag", "order"
 """The two stages."""
+TAG_AGAIN, ORDER_AGAIN = "tag-again", "order-again"
+"""The two once more, with recombined examples."""
+EFFORT = 0.7
+"""Steps of training with recombined examples, for each step before."""
 
 
 class Hints(Section):
@@ -70,7 +74,6 @@ class MultisetPermutationRecipe(Recipe):
         "max_tokens",
         "search_steps",
     )
-    stages: ClassVar[tuple[str, ...]] = (TAG, ORDER)
 
     decoder: Decoder = "search"
     """How the trained parser orders tokens: by searching for the best path score, by rounding the relaxed permutation
@@ -93,6 +96,13 @@ class MultisetPermutationRecipe(Recipe):
     """Tagging: which tokens every word contributes."""
     scorer: Scorer = Scorer()
     """Ordering: which token follows which."""
+    recombined: float = Field(default=0.0, ge=0, le=100)
+    """New examples for each training example, with which both stages go on training: spans that have stood in the same
+    surroundings take each other's place. 0 makes none, and trains no further."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        return (TAG, ORDER, TAG_AGAIN, ORDER_AGAIN) if self.recombined else (TAG, ORDER)
 
     def for_stage(self, stage: str) -> tuple[object, ...]:
         if stage == TAG:
@@ -100,4 +110,17 @@ class MultisetPermutationRecipe(Recipe):
         return super().for_stage(stage)
 
     def stage_training(self, stage: str) -> Training:
-        return {TAG: self.tagger.training, ORDER: self.scorer.training}[stage]
+        recipe = self if stage in (TAG, ORDER) else self.training_again()
+        return recipe.tagger.training if stage in (TAG, TAG_AGAIN) else recipe.scorer.training
+
+    def training_again(self) -> Self:
+        """The recipe with the epochs of the stages that train with recombined examples."""
+
+        def again(training: Training) -> Training:
+            epochs = max(1, round(EFFORT * training.epochs / (1 + self.recombined)))
+            every = max(1, round(training.evaluate_every * epochs / max(1, training.epochs)))
+            return training.model_copy(update={"epochs": epochs, "evaluate_every": every})
+
+        tagger = self.tagger.model_copy(update={"training": again(self.tagger.training)})
+        scorer = self.scorer.model_copy(update={"training": again(self.scorer.training)})
+        return self.model_copy(update={"tagger": tagger, "scorer": scorer})

@@ -21,7 +21,7 @@ from permparse.nn import JumpScorer, MultisetTagger, TaggerExample, tagger_batch
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
 from permparse.parsers.multiset_permutation.hints import alignment_hints
 from permparse.parsers.multiset_permutation.order import jump_problem, limited, order, search_orders, training_solver
-from permparse.parsers.multiset_permutation.recipe import ORDER, TAG, OrderTraining, Tagger
+from permparse.parsers.multiset_permutation.recipe import OrderTraining, Tagger
 from permparse.parsers.multiset_permutation.tag import BATCH, Tagged, annotate, same_multiset, tag
 from permparse.parsers.stage import Scores, Stage, StageReport, StepResult
 from permparse.permutation import JumpProblem, checked_permutation_loss
@@ -51,11 +51,13 @@ class EncodedExamples:
 
 @dataclass(frozen=True)
 class TagData:
-    """Training examples of the tagger. ``left_out``: line and reason of examples that no counts could produce."""
+    """Training examples of the tagger. ``left_out``: line and reason of examples that no counts could produce;
+    ``recombined``: how many are made of others."""
 
     encoded: EncodedExamples
     examples: list[TaggerExample]
     left_out: list[tuple[int, str]]
+    recombined: int = 0
 
 
 def gold_copies(codec: Codec, sentence: EncodedSentence, target: Sequence[str], max_count: int) -> list[Copies] | str:
@@ -118,10 +120,9 @@ class TagStage(Stage):
     """Trains the tagger; selected by Freq, the share of sentences whose whole multiset is right, and by their
     likelihood where that cannot tell."""
 
-    name = TAG
-
     def __init__(
         self,
+        name: str,
         codec: Codec,
         tagger: MultisetTagger,
         data: TagData,
@@ -129,12 +130,16 @@ class TagStage(Stage):
         settings: Tagger,
         seed: int,
     ) -> None:
-        self.model, self.training = tagger, settings.training
+        self.name, self.model, self.training = name, tagger, settings.training
         self._tagger, self._codec, self._data, self._hints = tagger, codec, data, settings.hints
         self._seed, self._validation = seed, validation
         self._lengths = [len(example.sentence) for example in data.examples]
         lines = [f"left out training line {line}: {reason}" for line, reason in data.left_out[:3]]
-        self.report = StageReport(lines, {"examples": len(data.examples), "left_out": len(data.left_out)})
+        figures = {"examples": len(data.examples), "left_out": len(data.left_out)}
+        if data.recombined:
+            lines.append(f"recombined training examples into {data.recombined:,} new ones")
+            figures["recombined"] = data.recombined
+        self.report = StageReport(lines, figures)
 
     def batches(self, epoch: int) -> list[np.ndarray]:
         return bucketed(self._lengths, self.training.batch, self._seed, epoch)
@@ -177,6 +182,14 @@ class OrderData:
             target_types.append(np.array([number[t] for t in target], dtype=np.int64))
         return cls(encoded.sentences, list(multisets), token_types, target_types)
 
+    def problem(
+        self, scorer: JumpScorer, chosen: Sequence[int] | np.ndarray
+    ) -> tuple[JumpProblem, Bool[Tensor, "B N N"]]:
+        """The scored jumps of some examples, and the cells that yield their gold outputs."""
+        problem = jump_problem(scorer, [self.sentences[i] for i in chosen], [self.multisets[i] for i in chosen])
+        allowed = allowed_cells([self.token_types[i] for i in chosen], [self.target_types[i] for i in chosen])
+        return problem, allowed.to(scorer.device)
+
 
 def annotated(
     codec: Codec, tagger: MultisetTagger, data: TagData, settings: OrderTraining
@@ -203,10 +216,9 @@ class OrderStage(Stage):
     """Trains the scorer; selected by Seq, the share of sentences whose whole output is right (by path search, so that
     the weights do not depend on the parser's decoder)."""
 
-    name = ORDER
-
     def __init__(
         self,
+        name: str,
         scorer: JumpScorer,
         data: OrderData,
         validation: EncodedExamples,
@@ -215,7 +227,7 @@ class OrderStage(Stage):
         seed: int,
         report: StageReport,
     ) -> None:
-        self.model, self.training, self.report = scorer, training, report
+        self.name, self.model, self.training, self.report = name, scorer, training, report
         self._scorer, self._data, self._seed = scorer, data, seed
         self._validation, self._tagged = validation, list(tagged)
         self._solver = training_solver(training)
@@ -225,10 +237,8 @@ class OrderStage(Stage):
         return bucketed(self._lengths, self.training.batch, self._seed, epoch)
 
     def step(self, batch: np.ndarray, epoch: int) -> StepResult:
-        data, device = self._data, self._scorer.device
-        problem = jump_problem(self._scorer, [data.sentences[i] for i in batch], [data.multisets[i] for i in batch])
+        problem, allowed = self._data.problem(self._scorer, batch)
         problem = limited(problem, smooth=self._scorer.settings.normalise)
-        allowed = allowed_cells([data.token_types[i] for i in batch], [data.target_types[i] for i in batch]).to(device)
         # A loss that has not quite converged is within its tolerance good enough to descend.
         losses = checked_permutation_loss(problem, allowed, self._solver).value
         # Per token: long examples weigh more, as every one of their jumps counts. A batch may be all empty outputs.

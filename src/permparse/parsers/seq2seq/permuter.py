@@ -7,7 +7,7 @@ the permutations of z'.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -50,10 +50,12 @@ TAGGER_FILE = "tagger.safetensors"
 class PermuterRecipe(TransformerRecipe):
     """A tagger, and a Transformer that puts its tokens in order."""
 
-    stages: ClassVar[tuple[str, ...]] = (TAG, PERMUTE)
-
     tagger: Tagger = Tagger()
     """Tagging: which tokens every word contributes."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        return TAG, PERMUTE
 
     def for_stage(self, stage: str) -> tuple[object, ...]:
         if stage == TAG:
@@ -105,7 +107,7 @@ class PermuterParser(EncoderDecoderParser):
         recipe, codec = self.recipe, self.codec
         validation = EncodedExamples.of(codec.words, splits.validation)
         data = tag_data(codec.words, splits.train, recipe.tagger)
-        yield TagStage(codec.words, self.tagger, data, validation, recipe.tagger, recipe.seed)
+        yield TagStage(TAG, codec.words, self.tagger, data, validation, recipe.tagger, recipe.seed)
         ordered, report = annotated(codec.words, self.tagger, data, OrderTraining())
         tokens = [codec.words.tokens(m, s) for m, s in zip(ordered.multisets, ordered.sentences, strict=True)]
         train = self._permutations(ordered.sentences, tokens, data.encoded.targets)

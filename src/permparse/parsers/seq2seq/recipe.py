@@ -28,7 +28,6 @@ class Seq2SeqRecipe(Recipe):
     """What all sequence-to-sequence parsers have in common."""
 
     parse_settings: ClassVar[tuple[str, ...]] = ("beam",)
-    stages: ClassVar[tuple[str, ...]] = (TRANSLATE,)
 
     data: Seq2SeqData = Seq2SeqData()
     """Where the examples come from."""
@@ -36,6 +35,10 @@ class Seq2SeqRecipe(Recipe):
     """Hypotheses that the trained parser keeps. Training does not depend on it."""
     training: Training = Training()
     """How the network is trained."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        return (TRANSLATE,)
 
     def stage_training(self, stage: str) -> Training:
         return {TRANSLATE: self.training}[stage]

@@ -1,0 +1,91 @@
+"""Recombination: spans by definition, what takes whose place, and examples that stay aligned."""
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from permparse.text import Aligned, Recombiner
+from permparse.text.recombination import Span
+
+SAW = Aligned(("Emma", "saw", "the", "cake"), ("see", "agent", "Emma", "theme", "*", "cake"), (1, 1, 0, 1, 2, 3))
+SAW_PP = Aligned(
+    ("Emma", "saw", "the", "cake", "on", "a", "table"),
+    ("see", "agent", "Emma", "theme", "*", "cake", "on", "table"),
+    (1, 1, 0, 1, 2, 3, 4, 6),
+)
+ROLLED = Aligned(("the", "cake", "rolled"), ("roll", "theme", "*", "cake"), (2, 2, 0, 1))
+
+
+@st.composite
+def aligned(draw: st.DrawFn) -> Aligned:
+    words = draw(st.lists(st.sampled_from("abc"), max_size=7))
+    positions = draw(st.lists(st.integers(0, len(words)), max_size=8))  # one position is beyond the words
+    tokens = [(words[i] if i < len(words) else "end") + draw(st.sampled_from("xy")) for i in positions]
+    return Aligned(tuple(words), tuple(tokens), tuple(positions))
+
+
+@given(aligned())
+def test_spans_are_what_they_are_defined_to_be(example: Aligned) -> None:
+    expected = set()
+    size = len(example.words)
+    for first in range(size):
+        for last in range(first + 1, size + 1):
+            inside = [j for j, i in enumerate(example.positions) if first <= i < last]
+            bounded = {first, last - 1} <= set(example.positions) and last - first < size
+            if bounded and inside == list(range(inside[0], inside[-1] + 1)):
+                expected.add(Span(first, last, inside[0], inside[-1] + 1))
+    assert sorted(example.spans) == sorted(expected)
+
+
+def test_a_phrase_takes_the_place_of_a_shorter_one_where_training_never_has_it() -> None:
+    made = Recombiner([SAW, SAW_PP, ROLLED], seed=0).recombined(20)
+    wanted = Aligned(
+        ("the", "cake", "on", "a", "table", "rolled"),
+        ("roll", "theme", "*", "cake", "on", "table"),
+        (5, 5, 0, 1, 2, 4),
+    )
+    assert wanted in made
+
+
+def test_no_sentence_is_made_twice_nor_known_before() -> None:
+    examples = [SAW, SAW_PP, ROLLED]
+    made = [example.words for example in Recombiner(examples, seed=3).recombined(20)]
+    assert made
+    assert len({*made, *(example.words for example in examples)}) == len(made) + len(examples)
+
+
+def test_the_same_seed_makes_the_same_examples() -> None:
+    examples = [SAW, SAW_PP, ROLLED]
+    assert Recombiner(examples, 5).recombined(10) == Recombiner(examples, 5).recombined(10)
+
+
+@pytest.mark.parametrize("examples", [[], [SAW], [Aligned((), (), ())], [Aligned(("a",), ("x",), (0,))] * 3])
+def test_what_cannot_be_recombined_gives_nothing(examples: list[Aligned]) -> None:
+    assert Recombiner(examples, 0).recombined(10) == []
+
+
+@given(st.lists(aligned(), min_size=2, max_size=12), st.integers(0, 99))
+def test_recombined_examples_stay_aligned(examples: list[Aligned], seed: int) -> None:
+    for made in Recombiner(examples, seed).recombined(10):
+        assert len(made.tokens) == len(made.positions)
+        # Every token still names the word that it comes from.
+        for token, i in zip(made.tokens, made.positions, strict=True):
+            assert token[:-1] == (made.words[i] if i < len(made.words) else "end")
+
+
+@given(aligned(), aligned(), st.randoms())
+def test_a_replaced_span_holds_what_took_its_place_and_leaves_the_rest(
+    example: Aligned, other: Aligned, choice: random.Random
+) -> None:
+    if not example.spans or not other.spans:
+        return
+    span, by = choice.choice(example.spans), choice.choice(other.spans)
+    made = example.replaced(span, other, by)
+    words, tokens = other.content(by)
+    assert made.words == example.words[: span.first] + words + example.words[span.last :]
+    assert Counter(made.tokens) == Counter(example.tokens) - Counter(example.content(span)[1]) + Counter(tokens)
+    placed = Span(span.first, span.first + len(words), span.begin, span.begin + len(tokens))
+    assert made.content(placed) == (words, tokens)
