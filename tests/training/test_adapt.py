@@ -34,7 +34,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    liked = {"notation": "raw", "encoder": "geometric"}
+    liked = {"notation": "raw", "encoder": "bilstm"}
 
     def score(kind, recipe, task, train, longest) -> float:
         chosen = recipe.data.notation, recipe.tagger.encoder.kind
@@ -45,7 +45,7 @@ def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: 
     task = get_task("tsv", train=str(calls))
     recipe = adapted(load_recipe("tsv"), task, task.load("train"), lambda trials, _: told.append(trials))
     assert (recipe.data.notation, recipe.tagger.encoder.kind) == tuple(liked.values())
-    tried = [["full", "raw"], ["bilstm", "geometric"], ["full", "raw"]]  # once more with the other encoder
+    tried = [["full", "raw"], ["geometric", "bilstm"], ["full", "raw"]]  # once more with the other encoder
     assert [[trial.label for trial in trials] for trials in told] == tried
     assert not recipe.adapt
     assert recipe.tagger.training.epochs > 100
@@ -54,10 +54,24 @@ def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: 
 def test_raw_outputs_must_be_clearly_better(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERMPARSE_CACHE", str(calls.parent / "cache"))
     task = get_task("tsv", train=str(calls))
-    for gain, chosen in ((0.1, "full"), (0.3, "raw")):
+    for gain, chosen in ((0.2, "full"), (0.4, "raw")):
         monkeypatch.setattr(adapt, "_score", lambda _, recipe, *__: -1 + gain * (recipe.data.notation == "raw"))  # noqa: B023
         monkeypatch.setattr(adapt, "remembered", lambda recipe, _, score: score(recipe))
         assert adapted(load_recipe("tsv"), task, task.load("train")).data.notation == chosen
+
+
+@pytest.mark.parametrize(
+    ("geometric", "bilstm", "chosen"),
+    [(-0.012, -0.009, "geometric"), (-3.0, -2.8, "geometric"), (-3.0, -2.0, "bilstm")],
+)
+def test_a_bilstm_must_be_clearly_better(
+    geometric: float, bilstm: float, chosen: str, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = {"geometric": geometric, "bilstm": bilstm}
+    monkeypatch.setattr(adapt, "_score", lambda _, recipe, *__: scores[recipe.tagger.encoder.kind])
+    monkeypatch.setattr(adapt, "remembered", lambda recipe, _, score: score(recipe))
+    task = get_task("tsv", train=str(calls))
+    assert adapted(load_recipe("tsv"), task, task.load("train")).tagger.encoder.kind == chosen
 
 
 def test_a_trial_is_remembered_whatever_the_seed(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +111,7 @@ def test_what_a_user_has_set_is_left_alone_and_not_tried(calls: Path, monkeypatc
     recipe = adapted(load_recipe("tsv", own), task, task.load("train"), lambda trials, _: told.append(trials))
     assert (recipe.data.notation, recipe.tagger.hints.kind, recipe.tagger.training.epochs) == ("raw", "none", 2)
     assert recipe.tagger.encoder.dropout == 0.33  # type: ignore[attr-defined]
-    assert [[trial.label for trial in trials] for trials in told] == [["bilstm", "geometric"]]
+    assert [[trial.label for trial in trials] for trials in told] == [["geometric", "bilstm"]]
 
 
 def test_a_recipe_that_leaves_nothing_open_is_not_touched(calls: Path) -> None:

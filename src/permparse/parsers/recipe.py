@@ -126,11 +126,16 @@ class Recipe(Section):
 
 @dataclass(frozen=True)
 class Round:
-    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; by which share of its
-    score an alternative counts as worse, because trials do not see all that it costs."""
+    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; and by how much some of
+    them count as worse, because trials do not see all that they cost."""
 
     alternatives: Callable[[Any], Mapping[str, Any]]
     handicaps: Mapping[str, float] = field(default_factory=dict)
+    """In shares of 1 + |score|: differences between scores near 0, where all is learned, say little."""
+
+    def handicapped(self, label: str, score: float) -> float:
+        """The score that counts."""
+        return score - self.handicaps.get(label, 0.0) * (1 + abs(score))
 
 
 def read_recipe(text: str, where: str, overrides: Iterable[str] = (), trained: bool = False) -> Recipe:

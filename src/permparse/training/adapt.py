@@ -56,8 +56,8 @@ def adapted(
                 Trial(label, remembered(one, examples, lambda recipe: _score(kind, recipe, task, train, longest)))
                 for label, one in alternatives.items()
             ]
-            handicaps = proposals.handicaps
-            best = max(trials, key=lambda t: t.score - handicaps.get(t.label, 0.0) * abs(t.score)).label
+            counted = [proposals.handicapped(trial.label, trial.score) for trial in trials]
+            best = trials[counted.index(max(counted))].label
             tell(trials, best)
         recipe = alternatives[best]
     return recipe.model_copy(update={"adapt": False})
