@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from pydantic import TypeAdapter
-from scipy.stats import binomtest
 
 from permparse.base.provenance import Provenance
 from permparse.base.storage import write_atomically
@@ -142,6 +141,8 @@ def verdict(comparison: Comparison) -> str:
 
 def _by_chance(one: Result, other: Result) -> float:
     """How often chance alone makes two equally good parsers differ at least this much."""
+    from scipy.stats import binomtest  # takes a while to load
+
     only_one = sum(a and not b for a, b in zip(one.right, other.right, strict=True))
     only_other = sum(b and not a for a, b in zip(one.right, other.right, strict=True))
     return float(binomtest(only_one, only_one + only_other).pvalue) if only_one + only_other else 1.0

@@ -4,13 +4,17 @@ Such an alignment holds at any length and depth, where an aligner that looks at 
 that merely stands in the same sentences.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+
+if TYPE_CHECKING:  # only training needs it, and it takes a while to load
+    from scipy.sparse import csr_matrix
 
 AGREEMENT = 0.97
 """Share of the pairs with the token or the words in which the numbers must be equal."""
@@ -58,6 +62,8 @@ def count_speakers(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[
 
 def _counted(sequences: Sequence[Sequence[str]]) -> tuple[list[str], csr_matrix]:
     """The frequent types, and how often each occurs in every sequence."""
+    from scipy.sparse import csr_matrix
+
     counts = [Counter(sequence) for sequence in sequences]
     seen = Counter(token for count in counts for token in count)
     types = sorted(token for token, number in seen.items() if number >= SEEN)
@@ -74,6 +80,8 @@ def _counted(sequences: Sequence[Sequence[str]]) -> tuple[list[str], csr_matrix]
 
 def _comparisons(in_targets: csr_matrix, in_sources: csr_matrix) -> tuple[csr_matrix, csr_matrix]:
     """[tokens, words]: in how many pairs both occur equally often, and in how many the token at least as often."""
+    from scipy.sparse import csr_matrix
+
     equal = csr_matrix((in_targets.shape[0], in_sources.shape[0]), dtype=np.int64)
     enough = equal.copy()
     for number in range(1, HIGHEST + 1):

@@ -3,19 +3,23 @@
 Induced from training pairs by the "simple" rule of Akyürek & Andreas (2021), else copying, L(x) = x.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from permparse.text.counting import count_speakers
 from permparse.text.example import Example
 from permparse.text.producers import is_variable
+
+if TYPE_CHECKING:  # only training needs it, and it takes a while to load
+    from scipy.sparse import csr_matrix
 
 Mode = Literal["induced", "copy", "none"]
 FREQUENT = 5
@@ -271,6 +275,8 @@ def _preference(word: str, token: str, frequency: int) -> tuple[bool, int, int, 
 
 def _incidence(sequences: Sequence[Sequence[str]], names: list[str]) -> csr_matrix:
     """1 where the example has the token at all. *Shape:* [examples, names]"""
+    from scipy.sparse import csr_matrix
+
     numbers = {name: index for index, name in enumerate(names)}
     rows: list[int] = []
     columns: list[int] = []
@@ -283,6 +289,8 @@ def _incidence(sequences: Sequence[Sequence[str]], names: list[str]) -> csr_matr
 
 def _cover(candidates: list[list[int]], has_word: csr_matrix, has_token: csr_matrix) -> dict[int, int]:
     """Each word its best candidate, dropping the token with most unexplained outputs until there is none."""
+    from scipy.sparse import csr_matrix
+
     dropped: set[int] = set()
     while True:
         choice = {x: next((y for y in found if y not in dropped), -1) for x, found in enumerate(candidates)}
