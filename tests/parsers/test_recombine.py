@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def recipe(folder: Path, share: float = 1.0) -> MultisetPermutationRecipe:
+def recipe(folder: Path, share: float = 1.0, epochs: int = 12) -> MultisetPermutationRecipe:
     settings = (
         "adapt=false",
         "candidates=1",
@@ -42,7 +42,7 @@ def recipe(folder: Path, share: float = 1.0) -> MultisetPermutationRecipe:
         "tagger.hints.kind=auto",
         "tagger.hints.epochs=100",
         "tagger.encoder.hidden_size=32",
-        "tagger.training.epochs=12",
+        f"tagger.training.epochs={epochs}",
         "tagger.training.lr=0.01",
         "scorer.training.epochs=4",
         f"recombined={share}",
@@ -81,6 +81,12 @@ def test_made_examples_are_right_and_the_run_trains_with_them(run: Path, parser:
 def test_no_share_trains_no_further(run: Path) -> None:
     train(recipe(run, share=0), run / "plain", quiet=True)
     assert not (run / "plain" / "tag-again").exists()
+
+
+def test_what_is_not_yet_learned_is_not_recombined(run: Path) -> None:
+    train(recipe(run, epochs=1), run / "few", quiet=True)
+    assert (run / "few" / "order").is_dir()
+    assert not (run / "few" / "tag-again").exists()
 
 
 @pytest.mark.parametrize("stage", ["tag-again", "order-again"])

@@ -68,6 +68,9 @@ from permparse.text import UNKNOWN, Example
 
 CODEC_FILE, CALIBRATION_FILE = "codec.json", "calibration.json"
 TAGGER_FILE, SCORER_FILE = "tagger.safetensors", "scorer.safetensors"
+SOLVED = 0.95
+"""Share of right validation multisets from which training goes on with recombined examples. Where known structures are
+still tagged wrongly, new ones made of them teach more errors than structure."""
 
 
 class MultisetPermutationParser(Parser):
@@ -145,11 +148,17 @@ class MultisetPermutationParser(Parser):
         validation = EncodedExamples.of(codec, splits.validation)
         data = tag_data(codec, splits.train, recipe.tagger)
         yield from self._both_stages(TAG, ORDER, recipe, data, validation)
-        if recipe.recombined:
+        if recipe.recombined and self._freq(validation) >= SOLVED:
             number = round(recipe.recombined * len(splits.train))
             more = recombined_examples(codec, self.tagger, self.scorer, data, number, recipe.seed)
             data = replace(tag_data(codec, [*splits.train, *more], recipe.tagger), recombined=len(more))
             yield from self._both_stages(TAG_AGAIN, ORDER_AGAIN, recipe.training_again(), data, validation)
+
+    def _freq(self, examples: EncodedExamples) -> float:
+        """The share of sentences with a right multiset."""
+        taggings = tag(self.codec, self.tagger, examples.sentences)
+        right = [same_multiset(t.best.tokens, gold) for t, gold in zip(taggings, examples.targets, strict=True)]
+        return sum(right) / max(1, len(right))
 
     def _both_stages(
         self, first: str, second: str, recipe: MultisetPermutationRecipe, data: TagData, validation: EncodedExamples
