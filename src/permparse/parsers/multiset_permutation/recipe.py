@@ -98,8 +98,8 @@ class MultisetPermutationRecipe(Recipe):
     """Ordering: which token follows which."""
     recombined: float = Field(default=0.0, ge=0, le=100)
     """New examples for each training example, with which both stages go on training once the tagger has learned the
-    validation examples: spans that have stood in the same surroundings take each other's place. 0 makes none, and trains
-    no further."""
+    validation examples: spans that have stood in the same surroundings take each other's place. 0 makes none, and
+    trains no further."""
 
     @property
     def stages(self) -> tuple[str, ...]:
