@@ -20,6 +20,9 @@ from permparse.parsers import Parser
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.tasks import get_task
 
+PATIENCE = 600
+"""Seconds after which a process hangs: on a busy machine, or while it compiles kernels, it may take a while."""
+
 
 @pytest.fixture(autouse=True)
 def _in_scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,11 +231,11 @@ def _signalled_training(which: signal.Signals, folder: str) -> tuple[int, str]:
     command = [sys.executable, "-c", program, "train", "doubling", *settings, "-o", folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while not Path(folder, "tag/manifest.json").exists() and time.monotonic() < until:
         time.sleep(0.005)
     process.send_signal(which)
-    _, message = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=PATIENCE)
     return process.returncode, message
 
 
