@@ -1,5 +1,6 @@
 """The command line: exit codes that mean something, one line for a mistake, never a traceback."""
 
+import gc
 import io
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 import torch
 
 from conftest import TINY
-from permparse.cli import run
+from permparse.cli import COLLECT_AFTER, main, run
 from permparse.evaluation.scores import evaluate
 from permparse.parsers import Parser
 from permparse.parsers.multiset_permutation.codec import Codec
@@ -358,3 +359,16 @@ def test_pictures_are_written_into_files(capsys: pytest.CaptureFixture[str]) -> 
     assert "expected one sentence" in _mistake(
         capsys, "parse", "fragment", "Ines slept .", "Dora slept .", "--svg", "x.svg"
     )
+
+
+def test_loading_modules_does_not_wait_for_garbage_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gc.get_threshold()
+    monkeypatch.setattr(sys, "argv", ["permparse", "--version"])
+    try:
+        with pytest.raises(SystemExit):
+            main()
+        assert gc.get_threshold() == COLLECT_AFTER
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
