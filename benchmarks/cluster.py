@@ -18,23 +18,24 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import torch
 
 from permparse import Parser
-from permparse.base.provenance import Provenance, peak_memory_mb
-from permparse.bulk import parse_file
+from permparse.base.provenance import Provenance
+from permparse.bulk.run import SHARD_LINES
 from permparse.evaluation.scores import evaluate
 from permparse.executors import Executor, executor_for
 from permparse.experiments.plan import FIRST_SEED, Run, folder_for
 from permparse.experiments.runner import Failure, Places, Running, run_all
 from permparse.experiments.study import Row
-from permparse.tasks import get_task
+from permparse.tasks.fragment_grammar import Sampler, write
 from permparse.training.run import load_split
 
 EASY = (
@@ -168,125 +169,148 @@ def nodes(folder: Path, count: int) -> dict[str, object]:
 
 
 def sentences(folder: Path, count: int) -> dict[str, object]:
-    """Sentences of the fragment on two workers, one of which is killed half-way, beside a plain loop.
+    """`permparse parse --cluster` with different sentences of the fragment on two workers, one of which is killed
+    half-way, beside a plain loop over as many of them as PLAIN.
 
     Both are timed in seconds of a core, so that other work on the machine matters little. That of Ray is all of it:
-    its daemons, the start of the workers, cutting and joining the file. What a file with two lines takes is its start.
+    its services, the start of the workers, cutting and joining the file, and what was lost with the worker. What a file
+    with two lines takes is its start.
     """
-    task = get_task("fragment")
-    known = [example.sentence for split in ("train", "gen") for example in task.load(split)]
-    lines = random.Random(0).choices(known, k=count)
-    source, output = folder / "in.txt", folder / "out.txt"
-    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    source, gold, output = (folder / name for name in ("in.txt", "gold.txt", "out.txt"))
+    first = generate(count, source, gold)
+    few = folder / "few.txt"
+    few.write_text("\n".join(first[:2]) + "\n", encoding="utf-8")
+    start = Watched(parse_command(few, folder / "few-out.txt"), lambda _: None).core_seconds
+    expected, before = plainly(first)
     killed: list[int] = []
-    first = folder / "first.txt"
-    first.write_text("\n".join(lines[:2]) + "\n", encoding="utf-8")
-    with Family() as family:
-        parse_file("fragment", first, folder / "first-out.txt", "local", 2, shard_lines=1)
-    start_cores = family.all_cores
-    family = Family()
+    shards = folder / "out.txt.shards"
 
-    def kill_one(done: int, total: int) -> None:
-        if 2 * done >= total and done < total and not killed and (found := family.busy()):
-            os.kill(found[0], signal.SIGKILL)
-            killed.append(found[0])
+    def kill_one(members: Sequence[Member]) -> None:
+        workers = [member.pid for member in members if member.at_work]
+        if workers and not killed and len(list(shards.glob("*.answers"))) * 2 >= -(-count // SHARD_LINES):
+            os.kill(workers[0], signal.SIGKILL)
+            killed.append(workers[0])
 
-    start = time.monotonic()
-    with family:
-        refused = parse_file("fragment", source, output, "local", 2, progress=kill_one)
-    seconds, cores = time.monotonic() - start, family.all_cores
-    own_memory = peak_memory_mb()
-    expected, plain_cores = plainly(lines)
+    run = Watched(parse_command(source, output), kill_one)
+    again, after = plainly(first)
+    with open(output, encoding="utf-8") as answers, open(gold, encoding="utf-8") as forms:
+        right = sum(answer == form for answer, form in zip(answers, forms, strict=True))
     with open(output, encoding="utf-8") as answers:
-        same = all(line == f"{expected[sentence]}\n" for line, sentence in zip(answers, lines, strict=True))
-    by_ray, by_loop = count / (cores - start_cores), PLAIN / plain_cores
+        same = expected == again == [answer.rstrip("\n") for answer in islice(answers, PLAIN)]
+    cores, plain = run.core_seconds, (before + after) / 2
     return {
         "sentences": count,
-        "distinct": len(set(lines)),
-        "refused": refused,
         "workers_killed": len(killed),
-        "same_answers_in_order": same,
-        "seconds": round(seconds, 1),
-        "per_second": round(count / seconds, 1),
+        "answers_as_in_the_plain_loop": f"{'all' if same else 'not all'} of the first {len(expected)}",
+        "answers_that_are_right": right,
+        "seconds": round(run.seconds, 1),
+        "per_second": round(count / run.seconds, 1),
         "core_seconds": round(cores, 1),
-        "core_seconds_of_a_file_with_two_lines": round(start_cores, 1),
-        "per_core_second_after_the_start": round(by_ray, 1),
-        "per_core_second_plain_loop": round(by_loop, 1),
-        "overhead_percent_after_the_start": round(100 * (by_loop / by_ray - 1), 1),
-        "overhead_percent_in_all": round(100 * (by_loop * cores / count - 1), 1),
-        "peak_memory_mb_of_the_command": own_memory,
-        "peak_memory_mb_of_a_worker": max(family.worker_memory.values(), default=0.0),
-        "peak_memory_mb_in_all": round(family.memory, 1),
+        "core_seconds_of": {kind: round(seconds, 1) for kind, seconds in run.core_seconds_of.items()},
+        "core_seconds_of_a_file_with_two_lines": round(start, 1),
+        "per_core_second": round(count / cores, 1),
+        "per_core_second_plain_loop": [round(before, 1), round(after, 1)],
+        "overhead_percent": round(100 * (plain * cores / count - 1), 1),
+        "overhead_percent_without_the_start": round(100 * (plain * (cores - start) / count - 1), 1),
+        "peak_memory_mb_of": run.memory_of,
+        "peak_memory_mb_in_all": round(run.memory, 1),
     }
 
 
-def plainly(lines: Sequence[str]) -> tuple[dict[str, str], float]:
-    """What `Parser.parse` answers to every sentence, and how many seconds of a core it takes for the first PLAIN."""
+def generate(count: int, source: Path, gold: Path) -> list[str]:
+    """Write different sentences and their logical forms to two files; the first PLAIN sentences."""
+    sampler, seen, first = Sampler(random.Random("cluster"), 2), set[int](), list[str]()
+    with open(source, "w", encoding="utf-8") as sentences, open(gold, "w", encoding="utf-8") as forms:
+        while len(seen) < count:
+            written = write(sampler.sentence())
+            sentence = " ".join(written.words)
+            if hash(sentence) not in seen:
+                seen.add(hash(sentence))
+                sentences.write(f"{sentence}\n")
+                forms.write(f"{written.form}\n")
+                first += [sentence] if len(first) < PLAIN else []
+    return first
+
+
+def parse_command(source: Path, output: Path) -> list[str]:
+    command = [sys.executable, "-m", "permparse", "parse", "fragment", "--cluster", "local", "--jobs", "2"]
+    return [*command, "--file", str(source), "--output", str(output)]
+
+
+def plainly(lines: list[str]) -> tuple[list[str], float]:
+    """What `Parser.parse` answers, and how many sentences it parses in a second of a core."""
     torch.set_num_threads(1)
-    parser, some = Parser.load("fragment"), list(lines[:PLAIN])
-    parser.parse(some[:100])  # the first sentences wait for kernels to load
+    parser = Parser.load("fragment")
+    parser.parse(lines[:100])  # the first sentences wait for kernels to load
     start = time.process_time()
-    answers = dict(zip(some, parser.parse(some), strict=True))
-    cores = (time.process_time() - start) * PLAIN / len(some)
-    rest = sorted(set(lines) - answers.keys())
-    answers |= dict(zip(rest, parser.parse(rest), strict=True))
-    return {sentence: parse.output for sentence, parse in answers.items()}, cores
+    parses = parser.parse(lines)
+    return [parse.output for parse in parses], len(lines) / (time.process_time() - start)
 
 
-class Family:
-    """Watches this process and its descendants: the seconds of a core that each has used, and their memory."""
+WORKER, COMMAND, SERVICES = "workers", "the command", "services of Ray"
 
-    def __init__(self) -> None:
-        self.cores: dict[int, float] = {}
-        self.worker_memory: dict[int, float] = {}
-        self.memory = 0.0
-        self._own = self._watching = 0.0
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
 
-    def __enter__(self) -> Family:
-        self._own = time.process_time()
-        self._thread.start()
-        return self
+@dataclass(frozen=True)
+class Member:
+    """A process of a command: the seconds of a core that it has used, and the memory that it holds."""
 
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-        self._own = time.process_time() - self._own - self._watching
+    pid: int
+    kind: str
+    at_work: bool
+    core_seconds: float
+    memory_mb: float
+
+
+class Watched:
+    """A command that has been run, and what it and all its descendants took; ``during`` sees them twice a second."""
+
+    def __init__(self, command: Sequence[str], during: Callable[[Sequence[Member]], None]) -> None:
+        members: dict[int, Member] = {}
+        self.memory, self.memory_of = 0.0, dict[str, float]()
+        start = time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None:
+            now = descendants(process.pid)
+            members |= {member.pid: member for member in now}
+            self.memory = max(self.memory, sum(member.memory_mb for member in now))
+            for member in now:
+                self.memory_of[member.kind] = max(member.memory_mb, self.memory_of.get(member.kind, 0.0))
+            during(now)
+            time.sleep(0.5)
+        if process.returncode:
+            raise RuntimeError(process.communicate()[1])
+        self.seconds = time.monotonic() - start
+        self.core_seconds_of = {
+            kind: sum(member.core_seconds for member in members.values() if member.kind == kind)
+            for kind in (WORKER, COMMAND, SERVICES)
+        }
 
     @property
-    def all_cores(self) -> float:
-        """Seconds of a core that all of them have used together, when it is over."""
-        return self._own + sum(self.cores.values())
+    def core_seconds(self) -> float:
+        return sum(self.core_seconds_of.values())
 
-    def busy(self) -> list[int]:
-        """The workers of Ray that do a piece of work."""
-        return [pid for pid, _, _, name in self._members() if name.startswith("ray::_perform")]
 
-    def _watch(self) -> None:
-        while not self._ended.wait(1):
-            members = self._members()
-            self.memory = max(self.memory, peak_memory_mb() + sum(memory for _, _, memory, _ in members))
-            for pid, cores, memory, name in members:
-                self.cores[pid] = cores
-                if name.startswith("ray::_perform"):
-                    self.worker_memory[pid] = max(memory, self.worker_memory.get(pid, 0.0))
-        self._watching = time.thread_time()
-
-    def _members(self) -> list[tuple[int, float, float, str]]:
-        """Process, seconds of a core, memory in MB and name of every descendant but the `ps` that lists them."""
-        columns = "pid=,ppid=,cputimes=,rss=,args="
-        listed = subprocess.run(["ps", "-eo", columns], capture_output=True, text=True, check=True).stdout
-        rows = [line.split(None, 4) for line in listed.splitlines()]
-        family = {str(os.getpid())}
-        for _ in range(4):
-            family |= {pid for pid, parent, *_ in rows if parent in family}
-        family.remove(str(os.getpid()))
-        return [
-            (int(pid), float(cores), round(int(memory) / 1024, 1), name)
-            for pid, _, cores, memory, name in rows
-            if pid in family and columns not in name
-        ]
+def descendants(root: int) -> list[Member]:
+    """A process and all that it or its descendants have started, as Linux lists them."""
+    found: dict[int, tuple[int, list[str], str]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may have ended
+            # Its name stands in brackets, and may hold some itself.
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if name := (folder / "cmdline").read_text():  # what has ended, but is still listed, has none
+                found[int(folder.name)] = int(fields[1]), fields, name
+    family = {root}
+    while more := {pid for pid, (parent, _, _) in found.items() if parent in family} - family:
+        family |= more
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE") / 2**20
+    members = []
+    for pid in family & found.keys():
+        _, fields, name = found[pid]
+        at_work = name.startswith("ray::_perform")
+        kind = COMMAND if pid == root else WORKER if at_work or name.startswith("ray::IDLE") else SERVICES
+        cores = (int(fields[11]) + int(fields[12])) / ticks
+        members.append(Member(pid, kind, at_work, cores, round(int(fields[21]) * page, 1)))
+    return members
 
 
 def processes(folder: Path, seeds: int) -> dict[str, object]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 SHAPED = [
@@ -35,6 +36,8 @@ SHAPED = [
 ]
 """Modules whose tensor shapes are checked in every test; those with numba kernels cannot be among them."""
 install_import_hook(SHAPED, "beartype.beartype")
+settings.register_profile("permparse", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("permparse")  # the same verdict twice, on a busy machine too
 
 
 @pytest.fixture(scope="session", autouse=True)

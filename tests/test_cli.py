@@ -1,5 +1,6 @@
 """The command line: exit codes that mean something, one line for a mistake, never a traceback."""
 
+import gc
 import io
 import json
 import os
@@ -14,11 +15,14 @@ import pytest
 import torch
 
 from conftest import TINY
-from permparse.cli import run
+from permparse.cli import COLLECT_AFTER, main, run
 from permparse.evaluation.scores import evaluate
 from permparse.parsers import Parser
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.tasks import get_task
+
+PATIENCE = 600
+"""Seconds after which a process hangs: on a busy machine, or while it compiles kernels, it may take a while."""
 
 
 @pytest.fixture(autouse=True)
@@ -228,11 +232,11 @@ def _signalled_training(which: signal.Signals, folder: str) -> tuple[int, str]:
     command = [sys.executable, "-c", program, "train", "doubling", *settings, "-o", folder]
     environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while not Path(folder, "tag/manifest.json").exists() and time.monotonic() < until:
         time.sleep(0.005)
     process.send_signal(which)
-    _, message = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=PATIENCE)
     return process.returncode, message
 
 
@@ -355,3 +359,16 @@ def test_pictures_are_written_into_files(capsys: pytest.CaptureFixture[str]) -> 
     assert "expected one sentence" in _mistake(
         capsys, "parse", "fragment", "Ines slept .", "Dora slept .", "--svg", "x.svg"
     )
+
+
+def test_loading_modules_does_not_wait_for_garbage_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gc.get_threshold()
+    monkeypatch.setattr(sys, "argv", ["permparse", "--version"])
+    try:
+        with pytest.raises(SystemExit):
+            main()
+        assert gc.get_threshold() == COLLECT_AFTER
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()

@@ -129,6 +129,12 @@ def test_optional_libraries_are_imported_where_they_are_used() -> None:
         assert not OPTIONAL & {name.split(".")[0] for name in _imports_at_load(_tree(path))}, _name(path)
 
 
+def test_what_only_training_and_comparing_need_is_imported_there() -> None:
+    """SciPy takes a quarter of a second to load, which a parse would have to wait for."""
+    for path in MODULES:
+        assert "scipy" not in {name.split(".")[0] for name in _imports_at_load(_tree(path))}, _name(path)
+
+
 def test_nothing_is_pickled() -> None:
     unsafe = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
     for path in MODULES:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inline import InlineExecutor
@@ -41,7 +41,6 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Use:
     return use
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("ab\r", max_size=5), max_size=30), st.integers(1, 7), st.booleans())
 def test_shards_are_the_file(lines: list[str], size: int, ends: bool) -> None:
     content = ("\n".join(lines) + "\n" * (ends and bool(lines))).encode()

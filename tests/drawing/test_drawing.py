@@ -62,7 +62,7 @@ TEXT = st.text(max_size=5)
 
 
 @given(st.lists(st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_text_gives_well_formed_pictures(content: list[tuple[str, list[str]]]) -> None:
     words, multisets = [word for word, _ in content], [tokens for _, tokens in content]
     order = range(sum(map(len, multisets)))[::-1]

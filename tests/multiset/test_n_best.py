@@ -25,7 +25,7 @@ def lattice(logits: torch.Tensor, n: int):
     return count_lattices(logits[None], torch.ones((1, len(logits)), dtype=torch.bool), n)[0]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 2), st.integers(1, 3), st.integers(1, 80))
 def test_n_best_equals_enumeration(seed, positions, symbols, max_count, n):
     logits = random_logits(seed, positions, max_count, symbols)
@@ -37,7 +37,7 @@ def test_n_best_equals_enumeration(seed, positions, symbols, max_count, n):
     assert len({counts.tobytes() for counts, _ in found}) == len(found)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(1, 12))
 def test_padding_equals_slicing(seed, lengths, n):
     logits = torch.stack([random_logits(seed + b, 5, 2, 3) for b in range(len(lengths))])

@@ -27,7 +27,7 @@ problems = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems)
 def test_sum_equals_enumeration(problem):
     log_probs = random_log_probs(*problem)
@@ -37,7 +37,7 @@ def test_sum_equals_enumeration(problem):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems)
 def test_most_likely_counts_reach_the_total_and_the_enumerated_maximum(problem):
     log_probs = random_log_probs(*problem)

@@ -12,7 +12,7 @@ def random_scores(seed: int, *shape: int, scale: float = 2.0) -> torch.Tensor:
     return scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 9))
 def test_equals_the_textbook_product(seed, size):
     scores = random_scores(seed, size, size)

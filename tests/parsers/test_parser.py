@@ -90,7 +90,7 @@ def test_the_hungarian_decoder_rounds_the_relaxed_permutation(tiny_run: Path) ->
     assert [list(parse.order) for parse in parses] == expected
     assert all(parse.alternatives[0].output == parse.output for parse in parses)
     searched = Parser.load(tiny_run).parse(sentences)
-    assert all(a.score <= b.score + 1e-9 for a, b in zip(parses, searched, strict=True))
+    assert all(a.score <= b.score + 1e-4 for a, b in zip(parses, searched, strict=True))  # float32 networks
     assert any(a.order != b.order for a, b in zip(parses, searched, strict=True))
 
 
@@ -150,7 +150,7 @@ def test_a_sentence_of_a_thousand_words_gets_a_parse(parser: Parser) -> None:
     assert len(parse.words) == 1001
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=40))
 def test_any_text_is_parsed_or_refused_in_words(parser: Parser, text: str) -> None:
     with contextlib.suppress(UserError):

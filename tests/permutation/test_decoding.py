@@ -100,7 +100,7 @@ def test_a_planted_order_is_found() -> None:
 
 
 @given(seeds, st.integers(1, 14), st.sampled_from(KINDS))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_relabelling_tokens_relabels_the_order(seed: int, size: int, kind: str) -> None:
     problem = random_problem(1, size, seed, kind=kind)
     new = torch.randperm(size, generator=torch.Generator().manual_seed(seed + 1))
@@ -113,7 +113,7 @@ def test_relabelling_tokens_relabels_the_order(seed: int, size: int, kind: str) 
 
 
 @given(seeds, st.lists(st.integers(0, 9), min_size=1, max_size=4), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_padding_equals_slicing(seed: int, lengths: list[int], position: bool) -> None:
     problem = random_problem(len(lengths), 9, seed, lengths=lengths, position=position)
     jump = problem.jump.clone()

@@ -117,7 +117,7 @@ def test_large_scores_at_low_temperatures_converge_or_say_that_they_did_not(back
     assert converged >= 0.9 * count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(arrays(np.float64, (4, 4), elements=st.floats(-1e5, 1e5)), st.floats(-1e5, 1e5))
 def test_loss_and_gradient_are_finite_for_any_finite_scores(jump, first):
     scores = torch.from_numpy(jump)[None].requires_grad_()
@@ -165,7 +165,7 @@ def test_the_log_domain_agrees_with_the_linear_domain(temperature):
     torch.testing.assert_close(free.value, bound.value, atol=1e-8, rtol=0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(arrays(np.bool_, st.integers(1, 5).map(lambda n: (n, n))))
 def test_total_support_is_the_union_of_the_allowed_permutations(allowed):
     n = len(allowed)

@@ -90,7 +90,7 @@ problems = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problems)
 def test_u_is_doubly_stochastic_and_w_has_its_marginals(problem):
     solution = BregmanSolver(tolerance=1e-9, max_sweeps=20000).solve(problem)
@@ -107,7 +107,7 @@ def test_u_is_doubly_stochastic_and_w_has_its_marginals(problem):
     torch.testing.assert_close(w.sum(2).transpose(1, 2), solution.jump_marginals, atol=1e-7, rtol=0)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(problems)
 def test_both_backends_give_the_same_answer(problem):
     ours = BregmanSolver(tolerance=1e-10, max_sweeps=5000).solve(problem)
@@ -117,7 +117,7 @@ def test_both_backends_give_the_same_answer(problem):
     torch.testing.assert_close(ours.value, theirs.value, atol=1e-7, rtol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problems)
 def test_padding_equals_slicing(problem):
     whole = EXACT.solve(problem)
@@ -135,7 +135,7 @@ def test_padding_equals_slicing(problem):
         assert bool((whole.jump_marginals[b, n:] == 0).all())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(problems, st.randoms(use_true_random=False))
 def test_relabelling_tokens_relabels_the_answer(problem, random):
     b, n = 0, problem.sizes()[0]

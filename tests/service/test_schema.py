@@ -17,7 +17,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
         yield schemathesis.openapi.from_url(f"{service.url}/openapi.json")
 
 
-FEW = settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=10, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
 
 def test_no_answer_is_a_fault_and_all_follow_the_schema(api) -> None:

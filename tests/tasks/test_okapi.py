@@ -29,7 +29,7 @@ def test_values_are_cut_and_joined(output, tokens):
     assert VERBOSE.restore(tokens.split()) == output
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.text(st.sampled_from("ab's-/().,!?*␣ E1$#%:’"), max_size=20))
 def test_any_text_is_restored_up_to_white_space(output):
     pytest.importorskip("spacy")
@@ -73,7 +73,7 @@ WORDS = [
 ]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(WORDS), max_size=9))
 def test_any_request_is_restored(words):
     pytest.importorskip("spacy")

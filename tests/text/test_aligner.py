@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from permparse.text import Copies, align
@@ -35,7 +35,6 @@ sentences = st.lists(st.sampled_from("abc"), min_size=1, max_size=4)
 outputs = st.lists(st.sampled_from("uvw"), max_size=4)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(sentences, outputs), min_size=1, max_size=5), st.floats(0.05, 0.95))
 def test_links_match_the_textbook(data, threshold):
     sources, targets = [x for x, _ in data], [y for _, y in data]

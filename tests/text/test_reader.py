@@ -79,7 +79,7 @@ def test_a_folder_is_refused(tmp_path):
         read_tsv(tmp_path)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.binary(max_size=60),

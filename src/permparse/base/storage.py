@@ -49,7 +49,7 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    file: Annotated[str, Field(pattern=r"^\w[\w.-]{0,200}$")]
+    file: Annotated[str, Field(pattern=r"^\w[\w.-]*$", max_length=201)]
     bytes: Annotated[int, Field(ge=0, le=FILE_LIMIT)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

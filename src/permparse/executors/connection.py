@@ -43,9 +43,10 @@ def connect(address: str, cores: int | None) -> ModuleType:
 
 
 def _ray() -> ModuleType:
-    # Without these, Ray reports its use to its makers and warns of a coming change that does not concern us.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # Without these, Ray reports its use to its makers, warns of a coming change that does not concern us, and gives the
+    # workers that it starts here a lower priority than the command has, so that other work keeps them waiting.
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "RAY_worker_niceness"):
+        os.environ.setdefault(name, "0")
     import ray
 
     return ray
