@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from permparse.nn.encoders.base import InputSizes
 from permparse.nn.encoders.words import WordEncoder, WordEncoderSettings
+from permparse.nn.recurrence import packed_states
 
 
 class BiLSTMEncoder(WordEncoder):
@@ -29,5 +31,7 @@ class BiLSTMEncoder(WordEncoder):
         # An empty sentence cannot be packed: it is run as one word and zeroed afterwards.
         lengths = mask.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(embedded, lengths, True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], True, total_length=size)
+        ours = embedded.device.type == "cpu" and embedded.dtype in (torch.float32, torch.float64)
+        packed = packed_states(self.lstm, packed) if ours else self.lstm(packed)[0]
+        states, _ = pad_packed_sequence(packed, True, total_length=size)
         return states * mask[..., None]
