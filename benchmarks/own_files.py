@@ -1,6 +1,6 @@
 """Other people's files, as they are: `permparse train FILE` and nothing else, judged by the task's own metric.
 
-    python benchmarks/own_files.py ../data --seeds 105 106 107      trains what has no record yet, then prints the table
+    python benchmarks/own_files.py ../data --seeds 106 107 108      trains what has no record yet, then prints the table
     python benchmarks/own_files.py ../data --only okapi-email --parser lstm
 
 The folder holds atis/, cogs/, okapi/ and own/ as the paper's authors and others publish them. Records are written by
@@ -107,7 +107,7 @@ def table(files: Sequence[File], parsers: Sequence[str], seeds: Sequence[int]) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the files")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[105, 106, 107])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[106, 107, 108])
     parser.add_argument("--only", nargs="+", choices=[file.name for file in FILES], help="these files")
     parser.add_argument("--parser", nargs="+", default=[OURS], help="parsers, such as lstm")
     parser.add_argument("--runs", type=Path, default=Path("runs/own"), help="folder for the runs")

@@ -35,7 +35,7 @@ grows with length is still rare in training."""
 RAW_COST = 0.15
 """Handicap of raw outputs: all their tokens have to be put in order, too."""
 ENCODERS = ("geometric", "bilstm")
-BILSTM_COST = 0.1
+BILSTM_COST = 0.25
 """Handicap of the BiLSTM: it ties what a word says to its neighbours, and so to the structures of training. On longer
 sentences of the same structures, which trials are scored on, it does as well; on new ones it does not."""
 
