@@ -350,12 +350,29 @@ def test_the_log_holds_no_sentence_unless_asked(box: Parser, caplog: pytest.LogC
 def test_closing_answers_what_waits(box: Parser) -> None:
     batcher = Batcher(lambda: box, ServiceSettings(model="x"), Metrics())
     batcher.start()
+    assert batcher.ready.wait(60)
     jobs = [Job(SENTENCE, 1, False) for _ in range(70)]
     batcher.submit(jobs)
     batcher.close()
     assert all(job.answer.result(0).parse.output == OUTPUT for job in jobs)
     with pytest.raises(Overloaded):
         batcher.submit([Job(SENTENCE, 1, False)])
+
+
+def test_closing_does_not_wait_for_a_parser_that_is_still_loading(box: Parser) -> None:
+    wait = threading.Event()
+
+    def slowly() -> Parser:
+        assert wait.wait(60)
+        return box
+
+    batcher = Batcher(slowly, ServiceSettings(model="x"), Metrics())
+    batcher.start()
+    batcher.close()
+    assert batcher._thread.is_alive()
+    wait.set()
+    batcher._thread.join(60)
+    assert not batcher.ready.is_set()
 
 
 def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
@@ -372,6 +389,7 @@ def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
         batcher.submit([Job(SENTENCE, 1, False) for _ in range(3)])
     assert batcher.waiting == 3
     wait.set()
+    assert batcher.ready.wait(60)
     batcher.close()
 
 
@@ -442,10 +460,10 @@ def test_while_parses_are_refused_all_else_is_answered(box: Parser) -> None:
     settings = ServiceSettings(model="x", max_queue=1)
     with Client(create_app(settings, lambda: gate)) as client:  # type: ignore[arg-type, return-value]
         batcher = client.app.state.batcher
-        for _ in range(2):  # one is being parsed, one waits
-            batcher.submit([Job("the nurse slept .", 1, False)])
-            while batcher.waiting and not batcher.refusal():
-                time.sleep(0.01)
+        batcher.submit([Job("the nurse slept .", 1, False)])
+        while batcher.waiting:  # until it is being parsed
+            time.sleep(0.01)
+        batcher.submit([Job("the nurse slept .", 1, False)])
         assert client.parse(SENTENCE).status_code == 503
         for path in ("/health", "/ready", "/model", "/metrics", "/"):
             assert client.get(path).status_code == 200

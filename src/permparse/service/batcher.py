@@ -83,11 +83,12 @@ class Batcher:
         self._thread.start()
 
     def close(self) -> None:
-        """Answer everything accepted, then end."""
+        """Answer everything accepted, then end; a parser that is still being loaded is not waited for."""
         with self._changed:
             self._closing = True
             self._changed.notify()
-        self._thread.join()
+        if self.ready.is_set():
+            self._thread.join()
 
     @property
     def waiting(self) -> int:
@@ -126,7 +127,10 @@ class Batcher:
         except BaseException as error:
             self.failure = error
             return
-        self.ready.set()
+        with self._changed:
+            if self._closing:
+                return
+            self.ready.set()
         while batch := self._next_batch():
             self._answer(self.parser, batch)
 
