@@ -33,7 +33,7 @@ def connect(address: str, cores: int | None) -> ModuleType:
     require_usable(address)
     ray = _ray()
     _require_reachable(address)
-    common = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "permparse"}
+    common = {"log_to_driver": False, "logging_level": "CRITICAL", "namespace": "permparse"}
     try:
         if address == "local":
             here = {"num_cpus": cores, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
