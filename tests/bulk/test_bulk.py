@@ -111,6 +111,16 @@ def test_what_changes_the_answers_is_refused(source: Path, tmp_path: Path, on: U
         parse_file("fragment", source, tmp_path / "out", shard_lines=3)
 
 
+def test_a_plan_without_answers_binds_nobody(source: Path, tmp_path: Path, on: Use) -> None:
+    on(InlineExecutor(most=0))
+    with pytest.raises(KeyboardInterrupt):
+        parse_file("fragment", source, tmp_path / "out", shard_lines=3)
+    source.write_text(SENTENCES[0])
+    on(InlineExecutor())
+    assert parse_file("fragment", source, tmp_path / "out", shard_lines=3) == 0
+    assert (tmp_path / "out").read_text().count("\n") == 1
+
+
 def test_a_failed_shard_loses_nothing(source: Path, tmp_path: Path, on: Use) -> None:
     on(InlineExecutor(do=lambda work: "no space left"))
     with pytest.raises(UserError, match=r"no space left; what is done is safe in .*out\.shards"):

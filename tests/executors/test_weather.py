@@ -1,5 +1,6 @@
 """What may be wrong with a cluster: one clear line each, and nothing left behind. Ray itself is not needed."""
 
+import os
 import socket
 import sys
 from importlib.machinery import ModuleSpec
@@ -84,6 +85,21 @@ def test_a_cluster_out_of_reach(ray: ModuleType) -> None:
     for address in ("10.0.0.1", "ray://10.0.0.1", ":6379"):
         with pytest.raises(UserError, match="expected auto, local or HOST:PORT"):
             connect(address, None)
+
+
+def test_what_answers_but_is_no_ray_that_lets_us_in(ray: ModuleType, capfd: pytest.CaptureFixture[str]) -> None:
+    def init(**_: object) -> None:
+        os.write(2, b"Failed to get cluster ID from GCS server\n" * 20)
+        raise ConnectionError("Failed to connect to Ray cluster")
+
+    ray.init = init  # type: ignore[attr-defined]
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        with pytest.raises(UserError, match=r"no Ray that lets us in.*RAY_AUTH_MODE=token"):
+            connect(f"127.0.0.1:{server.getsockname()[1]}", None)
+    os.write(2, b"heard again")
+    assert capfd.readouterr().err == "heard again"
 
 
 @pytest.mark.parametrize(

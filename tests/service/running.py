@@ -70,3 +70,4 @@ def running(folder: Path, *options: str) -> Iterator[Running]:
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()

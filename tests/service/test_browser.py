@@ -92,6 +92,21 @@ def test_shallow_and_deep_stand_side_by_side_and_below_each_other_on_a_phone(vis
         assert page.locator(".panel").nth(1).locator(".rows").count() == (0 if beside else 1)
 
 
+def test_a_long_sentence_is_seen_whole_in_its_field(visit) -> None:
+    whole = "(field) => field.scrollHeight <= field.clientHeight && field.scrollWidth <= field.clientWidth"
+    for width in (1440, 390):
+        page = visit(viewport={"width": width, "height": 800})
+        field = page.locator(".panel").first.get_by_role("textbox")
+        one_line = field.bounding_box()["height"]
+        field.fill("the clerk in the market under the library near the tower behind the cellar stole a hat .")
+        assert field.evaluate(whole)
+        assert field.bounding_box()["height"] > one_line
+        page.set_viewport_size({"width": 360, "height": 800})
+        page.wait_for_function(whole, arg=field.element_handle())
+        field.fill("Emil slept .")
+        assert field.bounding_box()["height"] == one_line
+
+
 def test_a_strange_sentence_says_where_it_is_unsure(visit) -> None:
     page = visit()
     panel = page.locator(".panel").nth(1)

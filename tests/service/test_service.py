@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from permparse.service import batcher as batcher_module
 from permparse.service.app import create_app
 from permparse.service.batcher import Batcher, Job, Overloaded
 from permparse.service.metrics import Metrics
+from permparse.service.middleware import Shed
 from permparse.service.settings import ServiceSettings
 from permparse.tasks import get_task
 
@@ -341,19 +343,36 @@ def test_the_log_holds_no_sentence_unless_asked(box: Parser, caplog: pytest.LogC
         with Client(create_app(ServiceSettings(model="x", log_text=log_text), lambda: box)) as client:
             client.parse(SENTENCE)
         assert ("Ines" in caplog.text) == log_text
-        line = json.loads(caplog.records[0].getMessage())
+        line: dict = caplog.records[0].msg  # type: ignore[assignment]
         assert (line["path"], line["status"], line["items"]) == ("/parse", 200, 1)
 
 
 def test_closing_answers_what_waits(box: Parser) -> None:
     batcher = Batcher(lambda: box, ServiceSettings(model="x"), Metrics())
     batcher.start()
+    assert batcher.ready.wait(60)
     jobs = [Job(SENTENCE, 1, False) for _ in range(70)]
     batcher.submit(jobs)
     batcher.close()
     assert all(job.answer.result(0).parse.output == OUTPUT for job in jobs)
     with pytest.raises(Overloaded):
         batcher.submit([Job(SENTENCE, 1, False)])
+
+
+def test_closing_does_not_wait_for_a_parser_that_is_still_loading(box: Parser) -> None:
+    wait = threading.Event()
+
+    def slowly() -> Parser:
+        assert wait.wait(60)
+        return box
+
+    batcher = Batcher(slowly, ServiceSettings(model="x"), Metrics())
+    batcher.start()
+    batcher.close()
+    assert batcher._thread.is_alive()
+    wait.set()
+    batcher._thread.join(60)
+    assert not batcher.ready.is_set()
 
 
 def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
@@ -370,17 +389,85 @@ def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
         batcher.submit([Job(SENTENCE, 1, False) for _ in range(3)])
     assert batcher.waiting == 3
     wait.set()
+    assert batcher.ready.wait(60)
     batcher.close()
 
 
 def test_a_queue_that_would_take_too_long_is_full(box: Parser) -> None:
-    batcher = Batcher(lambda: box, ServiceSettings(model="x", max_seconds=10), Metrics())
-    batcher._keep_pace(1.0)
-    batcher._thread.is_alive = lambda: True  # type: ignore[method-assign]
-    batcher.submit([Job(SENTENCE, 1, False) for _ in range(6)])
+    batcher = _idle(box, max_seconds=10)
+    job = Job(SENTENCE, 1, False)
+    batcher._keep_pace(1.0 / job.effort(120))
+    batcher.submit([job] * 6)
     with pytest.raises(Overloaded) as refused:
-        batcher.submit([Job(SENTENCE, 1, False)])
+        batcher.submit([job])
     assert refused.value.retry_after == 6
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [Job("nurse " * 100, 1, False), Job(SENTENCE, 20, False), Job(SENTENCE, 5, True)],
+    ids=["long", "n", "why"],
+)
+def test_a_queue_of_what_costs_more_is_full_with_less(box: Parser, costly: Job) -> None:
+    batcher = _idle(box, max_seconds=10)
+    batcher._keep_pace(0.1 / Job(SENTENCE, 1, False).effort(120))
+    batcher.submit([costly, costly])
+    with pytest.raises(Overloaded):
+        batcher.submit([Job(SENTENCE, 1, False)])
+
+
+def test_a_sentence_that_is_far_too_long_does_not_count_as_one(box: Parser) -> None:
+    batcher = _idle(box)
+    batcher._keep_pace(1e-6)
+    batcher.submit([Job("nurse " * 3000, 1, False)])
+    batcher.submit([Job(SENTENCE, 1, False)])
+
+
+def _idle(box: Parser, **settings: float) -> Batcher:
+    """A batcher whose thread never runs."""
+    batcher = Batcher(lambda: box, ServiceSettings(model="x", **settings), Metrics())
+    batcher._thread.is_alive = lambda: True  # type: ignore[method-assign]
+    return batcher
+
+
+def test_an_overload_is_refused_before_anything_is_read(box: Parser, caplog: pytest.LogCaptureFixture) -> None:
+    batcher, metrics = _idle(box, max_queue=1), Metrics()
+    batcher.ready.set()
+    shed = Shed(_never, batcher, metrics)
+    batcher.submit([Job(SENTENCE, 1, False)])
+    sent: list = []
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    caplog.set_level("INFO", "permparse.service")
+    for _ in range(3):
+        asyncio.run(shed({"type": "http", "path": "/parse", "method": "POST"}, _never, send))  # type: ignore[arg-type]
+    start, body = sent[:2]
+    headers = dict(start["headers"])
+    assert (start["status"], headers[b"retry-after"], headers[b"x-content-type-options"]) == (503, b"1", b"nosniff")
+    assert json.loads(body["body"])["errors"][0]["code"] == "overloaded"
+    assert 'permparse_requests_total{path="/parse",status="503"} 3.0' in metrics.text().decode()
+    assert [record.msg["event"] for record in caplog.records] == ["overloaded"]  # type: ignore[index]
+
+
+async def _never(*_: object) -> None:
+    raise AssertionError("the request was read")
+
+
+def test_while_parses_are_refused_all_else_is_answered(box: Parser) -> None:
+    gate = Gate(box)
+    settings = ServiceSettings(model="x", max_queue=1)
+    with Client(create_app(settings, lambda: gate)) as client:  # type: ignore[arg-type, return-value]
+        batcher = client.app.state.batcher
+        batcher.submit([Job("the nurse slept .", 1, False)])
+        while batcher.waiting:  # until it is being parsed
+            time.sleep(0.01)
+        batcher.submit([Job("the nurse slept .", 1, False)])
+        assert client.parse(SENTENCE).status_code == 503
+        for path in ("/health", "/ready", "/model", "/metrics", "/"):
+            assert client.get(path).status_code == 200
+        gate.open.set()
 
 
 def test_settings_travel_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from permparse.base.errors import UserError
 from permparse.base.storage import PART, write_atomically
 
-PLAN = "plan.json"
+PLAN, ANSWERS, ERRORS = "plan.json", ".answers", ".errors"
 BLOCK = 1 << 24
 NEWLINE = 10
 
@@ -41,13 +41,14 @@ class Shards:
     def __init__(self, folder: Path, source: Path, lines: int, question: dict[str, Any]) -> None:
         self.folder = folder
         path = folder / PLAN
-        if path.is_file():
-            plan = json.loads(path.read_text(encoding="utf-8"))
-            if plan["question"] != question:
-                changed = next(key for key, value in question.items() if plan["question"].get(key) != value)
-                raise UserError(
-                    f"{folder}: holds answers to another question ({changed} has changed); remove it to begin again"
-                )
+        plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        begun = plan is not None and any(path.suffix in (ANSWERS, ERRORS) for path in folder.iterdir())
+        if plan is not None and plan["question"] != question and begun:
+            changed = next(key for key, value in question.items() if plan["question"].get(key) != value)
+            raise UserError(
+                f"{folder}: holds answers to another question ({changed} has changed); remove it to begin again"
+            )
+        if plan is not None and plan["question"] == question:
             self.all = [Shard(**shard) for shard in plan["shards"]]
         else:
             with open(source, "rb") as file:
@@ -57,11 +58,11 @@ class Shards:
 
     def answers(self, shard: Shard) -> Path:
         """The file of its answers; it exists if the shard is done."""
-        return self.folder / f"{shard.number:07}.answers"
+        return self.folder / f"{shard.number:07}{ANSWERS}"
 
     def errors(self, shard: Shard) -> Path:
         """The file that says which of its lines could not be parsed, written before the answers."""
-        return self.folder / f"{shard.number:07}.errors"
+        return self.folder / f"{shard.number:07}{ERRORS}"
 
     def left(self) -> list[Shard]:
         """The shards without answers."""

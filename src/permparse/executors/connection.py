@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 from permparse.base.errors import UserError
@@ -30,13 +33,14 @@ def connect(address: str, cores: int | None) -> ModuleType:
     require_usable(address)
     ray = _ray()
     _require_reachable(address)
-    common = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "permparse"}
+    common = {"log_to_driver": False, "logging_level": "CRITICAL", "namespace": "permparse"}
     try:
         if address == "local":
             here = {"num_cpus": cores, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
             ray.init(address="local", **here, **common)
         else:
-            ray.init(address=address, **common)
+            with _unheard():
+                ray.init(address=address, **common)
     except Exception as error:  # this very class, if a node is slow to start
         raise UserError(_explained(address, error)) from error
     return ray
@@ -50,6 +54,20 @@ def _ray() -> ModuleType:
     import ray
 
     return ray
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Nobody hears what native code writes to stderr inside: Ray repeats every second that it is not let in."""
+    sys.stderr.flush()
+    heard = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(heard, 2)
+        os.close(heard)
 
 
 def _require_reachable(address: str) -> None:
@@ -79,4 +97,9 @@ def _explained(address: str, error: Exception) -> str:
         return f"--cluster {address}: {said}; install the same versions on all nodes"
     if address == "auto" and isinstance(error, ConnectionError):
         return "--cluster auto: no Ray runs on this machine; start it with `ray start --head`, or use --cluster local"
+    if isinstance(error, ConnectionError):
+        return (
+            f"--cluster {address}: something answers there, but no Ray that lets us in; is it Ray of the same version, "
+            "and if it wants a token, is RAY_AUTH_MODE=token set here?"
+        )
     return f"--cluster {address}: Ray does not start ({said:.300})"

@@ -29,6 +29,7 @@ def compile_kernels() -> None:
         checked_permutation_loss(problem, (half[:, None] == half)[None])
     decode(smooth, "hungarian", log_u=BregmanSolver().solve(smooth).log_u)
     decode(symmetric)
+    decode(symmetric, nodes=0, kicks=2)
     for problem in (smooth, symmetric, placed):
         k_best(problem, 3)
         decode(problem, "exact", nodes=400)

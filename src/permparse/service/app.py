@@ -31,7 +31,15 @@ from permparse.service.messages import (
     Status,
 )
 from permparse.service.metrics import Metrics
-from permparse.service.middleware import BodyLimit, Observed, TokenGuard, error_response, log
+from permparse.service.middleware import (
+    BodyLimit,
+    Observed,
+    Shed,
+    TokenGuard,
+    error_response,
+    log,
+    overloaded_response,
+)
 from permparse.service.settings import ServiceSettings
 from permparse.service.static import add_page
 
@@ -62,7 +70,7 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
         batcher.start()
         yield
         await asyncio.to_thread(batcher.close)
-        log.info('{"event": "closed", "unanswered": %d}', batcher.waiting)
+        log.info({"event": "closed", "unanswered": batcher.waiting})
 
     app = FastAPI(
         title="permparse",
@@ -82,6 +90,7 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Observed, metrics=metrics)
+    app.add_middleware(Shed, batcher=batcher, metrics=metrics)
     return app
 
 
@@ -187,7 +196,7 @@ def _result(future: asyncio.Future[Answer], item: int, seconds: float) -> Answer
         return future.result()
     if isinstance(error, Refusal):
         return Problem(code=error.code, message=str(error), item=item)
-    log.error('{"event": "fault", "type": "%s"}', type(error).__name__)
+    log.error({"event": "fault", "type": type(error).__name__})
     return Problem(code="internal", message="a fault of permparse; the sentence was not parsed", item=item)
 
 
@@ -206,7 +215,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Overloaded)
     async def overloaded(_: Request, error: Overloaded) -> JSONResponse:
-        return error_response(503, "overloaded", "too many sentences are waiting", error.retry_after)
+        return overloaded_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -227,7 +236,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> JSONResponse:
-        log.error('{"event": "fault", "type": "%s"}', type(error).__name__)
+        log.error({"event": "fault", "type": type(error).__name__})
         return error_response(500, "internal", "a fault of permparse")
 
 

@@ -15,6 +15,7 @@ from time import monotonic
 
 from permparse.base.errors import UserError
 from permparse.parsers import Parse, Parser
+from permparse.permutation.warmup import compile_kernels
 from permparse.service.messages import Answer, ErrorCode
 from permparse.service.metrics import Metrics
 from permparse.service.settings import ServiceSettings
@@ -23,6 +24,10 @@ BATCH = 64
 """Sentences parsed together at most."""
 N_BEST_EFFORT = 8000
 """n_best · words² may be no more: 5 alternatives up to 40 words, 20 up to 20."""
+FEWEST_WORDS = 8
+"""Shorter sentences cost no less."""
+ALTERNATIVE_EFFORT, DETAILS_EFFORT = 5, 25
+"""What an alternative and an explanation cost, in parses of the sentence."""
 MEMORY = 0.3
 """How much the latest batch changes the pace that is expected."""
 
@@ -51,7 +56,11 @@ class Job:
     n_best: int
     details: bool
     answer: Future[Answer] = field(default_factory=Future)
-    since: float = field(default_factory=monotonic)
+
+    def effort(self, max_words: int) -> int:
+        """What its answer costs, up to a factor: it grows with the square of the length."""
+        words = min(max(len(self.text.split()), FEWEST_WORDS), max_words)
+        return words**2 * (1 + ALTERNATIVE_EFFORT * (self.n_best - 1) + DETAILS_EFFORT * self.details)
 
 
 class Batcher:
@@ -59,7 +68,8 @@ class Batcher:
 
     def __init__(self, load: Callable[[], Parser], settings: ServiceSettings, metrics: Metrics) -> None:
         self._load, self.settings, self.metrics = load, settings, metrics
-        self._pace = 0.0
+        self._pace = 0.0  # seconds per effort
+        self._effort = 0
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -73,11 +83,12 @@ class Batcher:
         self._thread.start()
 
     def close(self) -> None:
-        """Answer everything accepted, then end."""
+        """Answer everything accepted, then end; a parser that is still being loaded is not waited for."""
         with self._changed:
             self._closing = True
             self._changed.notify()
-        self._thread.join()
+        if self.ready.is_set():
+            self._thread.join()
 
     @property
     def waiting(self) -> int:
@@ -89,17 +100,25 @@ class Batcher:
         """Whether the thread can still parse."""
         return self._thread.is_alive() and self.failure is None
 
-    def submit(self, jobs: Sequence[Job]) -> None:
-        """Queue all of these; Overloaded if there is no room, or if at the pace of late they would wait longer
+    def refusal(self, more: int = 1) -> Overloaded | None:
+        """Why so many sentences more cannot be queued: there is no room, or at the pace of late they would wait longer
         than half the time that a request may take."""
+        wait = self._effort * self._pace
+        full = len(self._waiting) + more > self.settings.max_queue or wait > self.settings.max_seconds / 2
+        return Overloaded(wait) if full or self._closing or not self.alive else None
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Queue all of these, or raise the reason for refusing them."""
         with self._changed:
-            queue, wait = len(self._waiting) + len(jobs), len(self._waiting) * self._pace
-            full = queue > self.settings.max_queue or wait > self.settings.max_seconds / 2
-            if self._closing or not self.alive or full:
-                raise Overloaded(wait)
+            if refusal := self.refusal(len(jobs)):
+                raise refusal
             self._waiting.extend(jobs)
+            self._effort += self._effort_of(jobs)
             self.metrics.queue.set(len(self._waiting))
             self._changed.notify()
+
+    def _effort_of(self, jobs: Sequence[Job]) -> int:
+        return sum(job.effort(self.settings.max_words) for job in jobs)
 
     def _run(self) -> None:
         try:
@@ -108,7 +127,10 @@ class Batcher:
         except BaseException as error:
             self.failure = error
             return
-        self.ready.set()
+        with self._changed:
+            if self._closing:
+                return
+            self.ready.set()
         while batch := self._next_batch():
             self._answer(self.parser, batch)
 
@@ -120,6 +142,7 @@ class Batcher:
                 batch: list[Job] = []
                 while self._waiting and len(batch) < BATCH:
                     job = self._waiting.popleft()
+                    self._effort -= self._effort_of([job])
                     if job.answer.set_running_or_notify_cancel():
                         batch.append(job)
                 self.metrics.queue.set(len(self._waiting))
@@ -138,12 +161,13 @@ class Batcher:
                 # One sentence must not cost the others their answers.
                 for job in jobs:
                     self._answer_alone(parser, job)
-            self._keep_pace((monotonic() - start) / len(jobs))
+            seconds = monotonic() - start
+            self.metrics.parsing.observe(seconds / len(jobs))
+            self._keep_pace(seconds / self._effort_of(jobs))
 
-    def _keep_pace(self, seconds: float) -> None:
-        """Remember how long a sentence takes of late."""
-        self.metrics.parsing.observe(seconds)
-        self._pace = seconds if self._pace == 0 else self._pace + MEMORY * (seconds - self._pace)
+    def _keep_pace(self, pace: float) -> None:
+        """Remember how many seconds an effort takes of late."""
+        self._pace = pace if self._pace == 0 else self._pace + MEMORY * (pace - self._pace)
 
     def _is_short_enough(self, parser: Parser, job: Job) -> bool:
         try:
@@ -181,8 +205,9 @@ def most_words(limit: int, n_best: int) -> int:
 
 
 def warm_up(parser: Parser) -> None:
-    """Parse once, alone and in a batch, with everything that can be asked for: kernels are compiled before a client
-    waits."""
+    """Compile all kernels, also those that only hard sentences need, and parse once, alone and in a batch, with
+    everything that can be asked for: no client waits for a compiler."""
+    compile_kernels()
     samples = [*parser.task.samples, *parser.task.deep_samples] or ["a b"]
     for parse in parser.parse_each(samples, n_best=2):
         if isinstance(parse, Parse):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hmac
-import json
 import logging
-from time import perf_counter
+from functools import lru_cache
+from time import monotonic, perf_counter
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from permparse.service.batcher import Batcher, Overloaded
 from permparse.service.messages import ErrorCode, ErrorResponse, Problem
 from permparse.service.metrics import Metrics
 
@@ -27,6 +28,7 @@ SECURITY = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
+RAW_SECURITY = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
 GUARDED = ("/parse", "/model", "/metrics", "/openapi.json")
 """What a token guards; the page itself holds nothing secret."""
 log = logging.getLogger("permparse.service")
@@ -39,6 +41,16 @@ def error_response(status: int, code: ErrorCode, message: str, retry_after: int 
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     return JSONResponse(body.model_dump(), status, headers)
+
+
+@lru_cache(maxsize=100)
+def _overloaded(retry_after: int) -> JSONResponse:
+    return error_response(503, "overloaded", "too many sentences are waiting", retry_after)
+
+
+def overloaded_response(refusal: Overloaded) -> JSONResponse:
+    """What a client hears when there is too much to do."""
+    return _overloaded(refusal.retry_after)
 
 
 class Observed:
@@ -58,7 +70,7 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(SECURITY)
+                message["headers"] = [*message.get("headers", ()), *RAW_SECURITY]
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
@@ -70,7 +82,37 @@ class Observed:
             "status": status,
             "ms": round(1e3 * (perf_counter() - start), 1),
         }
-        log.info(json.dumps(line | scope["state"].get("log", {}), ensure_ascii=False))
+        log.info(line | scope["state"].get("log", {}))
+
+
+class Shed:
+    """Refuses sentences while too many wait, before anything of the request is read.
+
+    Refusing must cost far less than parsing, or an overload would leave no time for what was accepted; so the refused
+    are counted, and logged once per second.
+    """
+
+    def __init__(self, app: ASGIApp, batcher: Batcher, metrics: Metrics) -> None:
+        self.app, self.batcher = app, batcher
+        self.refused = metrics.requests.labels("/parse", "503")
+        self.unsaid, self.said = 0, 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = None
+        if scope["type"] == "http" and scope["path"] == "/parse" and self.batcher.ready.is_set():
+            refusal = self.batcher.refusal()
+        if refusal is None:
+            await self.app(scope, receive, send)
+            return
+        answer = overloaded_response(refusal)
+        headers = [*answer.raw_headers, *RAW_SECURITY]
+        await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+        self.refused.inc()
+        self.unsaid += 1
+        if (now := monotonic()) > self.said + 1:
+            log.warning({"event": "overloaded", "refused": self.unsaid, "waiting": self.batcher.waiting})
+            self.unsaid, self.said = 0, now
 
 
 class TokenGuard:

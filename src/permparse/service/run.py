@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -22,12 +23,8 @@ class _JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": record.levelname.lower()}
-        message = record.getMessage()
-        try:
-            fields = json.loads(message)
-        except ValueError:
-            fields = {"event": message}
-        return json.dumps(line | (fields if isinstance(fields, dict) else {"event": message}), ensure_ascii=False)
+        fields = record.msg if isinstance(record.msg, dict) else {"event": record.getMessage()}
+        return json.dumps(line | fields, ensure_ascii=False)
 
 
 def log_to_stderr() -> None:
@@ -42,9 +39,15 @@ def log_to_stderr() -> None:
     logging.getLogger("uvicorn.error").propagate = True
 
 
+def _leave(*_: object) -> None:
+    raise SystemExit(0)
+
+
 def serve(settings: ServiceSettings, host: str, port: int) -> None:
     """Answer requests until told to stop; what was accepted by then is still answered."""
     log_to_stderr()
+    # uvicorn handles the signal while it runs, and raises it again once everything is answered.
+    signal.signal(signal.SIGTERM, _leave)
     options: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -54,6 +57,7 @@ def serve(settings: ServiceSettings, host: str, port: int) -> None:
         "server_header": False,
         "date_header": True,
         "timeout_keep_alive": 15,
+        "timeout_worker_healthcheck": 60,
     }
     if settings.workers == 1:
         from permparse.service.app import create_app

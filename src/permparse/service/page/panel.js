@@ -31,6 +31,14 @@ export class Panel {
       event.preventDefault();
       this.ask();
     });
+    const { sentence } = this.parts;
+    sentence.addEventListener("input", () => this.fit());
+    sentence.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      this.parts.ask.requestSubmit();
+    });
+    new ResizeObserver(() => this.fit()).observe(this.root);
     this.parts.step.addEventListener("input", () => this.trace(Number(this.parts.step.value), true));
     this.parts.play.addEventListener("click", () => (this.timer ? this.pause() : this.play()));
     this.parts.drawing.addEventListener("pointerleave", () => !this.timer && this.trace(this.last(), true));
@@ -64,11 +72,19 @@ export class Panel {
     });
   }
 
-  async ask(text = this.parts.sentence.value) {
+  // All of the sentence is seen, in as many lines as it needs.
+  fit() {
+    const { sentence } = this.parts;
+    sentence.style.height = "auto";
+    sentence.style.height = `${sentence.scrollHeight + 2}px`;
+  }
+
+  async ask(typed = this.parts.sentence.value) {
     const { sentence, problem, result } = this.parts;
+    const text = typed.replace(/\s+/g, " ").trim();
     sentence.value = text;
-    sentence.scrollLeft = 0;
-    if (!text.trim()) return;
+    this.fit();
+    if (!text) return;
     const { samples, deep_samples: deep } = this.model;
     this.title.textContent = samples.includes(text) ? SHALLOW : deep.includes(text) ? DEEP : "Your sentence";
     this.root.setAttribute("aria-busy", "true");
