@@ -49,8 +49,8 @@ class _Dropout(torch.autograd.Function):
 def _dropped(x: Tensor, p: float, key: int) -> Tensor:
     given = x.detach().contiguous()
     result = torch.empty_like(given)
-    scale = given.numpy().dtype.type(1 / (1 - p))
-    _drop(given.view(-1).numpy(), np.uint32(min(round(p * RANGE), RANGE - 1)), scale, np.uint32(key), result.view(-1).numpy())
+    limit, scale = np.uint32(min(round(p * RANGE), RANGE - 1)), given.numpy().dtype.type(1 / (1 - p))
+    _drop(given.view(-1).numpy(), limit, scale, np.uint32(key), result.view(-1).numpy())
     return result
 
 
