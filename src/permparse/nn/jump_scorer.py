@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from permparse.nn.batches import ScorerBatch
+from permparse.nn.dropout import Dropout
 from permparse.nn.encoders import Encoder, InputSizes, build_encoder
 from permparse.nn.encoders.words import small_embedding
 from permparse.nn.geometric import by_direction, geometric_log_attention
@@ -59,7 +60,7 @@ class JumpScorer(nn.Module):
             nn.LayerNorm(size) if settings.normalise else nn.Identity(),
             nn.Linear(size, ff_size),
             nn.GELU(),
-            nn.Dropout(settings.ff_dropout),
+            Dropout(settings.ff_dropout),
             nn.Linear(ff_size, ff_size),
             nn.LayerNorm(ff_size) if settings.normalise else nn.Identity(),
         )

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from permparse.nn.dropout import Dropout
+
 
 class RelativeAttention(nn.Module):
     """Multi-head attention with relative positions. Keys and values are made apart, so that a decoder can keep them."""
@@ -26,7 +28,7 @@ class RelativeAttention(nn.Module):
         self.content_bias = nn.Parameter(torch.zeros(heads, 1, self.head_size))
         self.position_bias = nn.Parameter(torch.zeros(heads, 1, self.head_size))
         self.output = nn.Linear(size, size)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def remember(self, states: Float[Tensor, "B k d"]) -> tuple[Float[Tensor, "B h k e"], Float[Tensor, "B h k e"]]:
         """Keys and values of some states."""
@@ -64,7 +66,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, size: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, size))
+        self.layers = nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), Dropout(dropout), nn.Linear(hidden, size))
 
     def forward(self, states: Float[Tensor, "*B d"]) -> Float[Tensor, "*B d"]:
         return self.layers(states)

@@ -18,6 +18,7 @@ from permparse.multiset import (
     most_likely_counts,
 )
 from permparse.nn.batches import SentenceBatch, TaggerBatch
+from permparse.nn.dropout import Dropout
 from permparse.nn.encoders import Encoder, InputSizes, build_encoder
 from permparse.nn.settings import TaggerSettings
 
@@ -39,9 +40,7 @@ class MultisetTagger(nn.Module):
         super().__init__()
         self.settings, self.symbol_count = settings, symbols
         self.encoder = encoder or build_encoder(settings.encoder, inputs)
-        self.ff = nn.Sequential(
-            nn.Linear(self.encoder.size, settings.ff_size), nn.GELU(), nn.Dropout(settings.ff_dropout)
-        )
+        self.ff = nn.Sequential(nn.Linear(self.encoder.size, settings.ff_size), nn.GELU(), Dropout(settings.ff_dropout))
         self.logits = nn.Linear(settings.ff_size, symbols * settings.max_count)
         nn.init.constant_(self.logits.bias, FIRST_LOGIT)
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from permparse.base.settings import Section
 from permparse.nn.decoders.base import Rows
+from permparse.nn.dropout import Dropout
 
 
 class LSTMDecoderSettings(Section):
@@ -54,7 +55,7 @@ class LSTMDecoder(nn.Module):
         self.cell = nn.LSTMCell(settings.embedding_size + size, size)
         self.key = nn.Linear(source_size, size, bias=False)
         self.combine = nn.Linear(size + source_size, size)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
 
     def remember(self, states: Float[Tensor, "B m d"], mask: Bool[Tensor, "B m"]) -> Attended:
         """What the attention needs of the source."""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from permparse.base.settings import Section
 from permparse.nn.decoders.base import Rows
+from permparse.nn.dropout import Dropout
 from permparse.nn.relative import FeedForward, RelativeAttention, split_heads
 
 Heads = Float[Tensor, "N h _ e"]
@@ -56,7 +57,7 @@ class TransformerDecoder(nn.Module):
         self.embed = nn.Embedding(tokens, self.size)
         self.layers = nn.ModuleList(DecoderLayer(settings, source_size) for _ in range(settings.layers))
         self.norm = nn.LayerNorm(self.size)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
 
     def remember(self, states: Float[Tensor, "B m d"], mask: Bool[Tensor, "B m"]) -> Attended:
         """Keys and values of the source."""
@@ -107,7 +108,7 @@ class DecoderLayer(nn.Module):
         self.output = nn.Linear(size, size)
         self.ff_norm = nn.LayerNorm(size)
         self.ff = FeedForward(size, settings.ff_size, dropout)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def remember(self, states: Float[Tensor, "B m d"]) -> tuple[Heads, Heads]:
         """Keys and values of the source."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from permparse.nn.dropout import Dropout
 from permparse.nn.encoders.base import InputSizes
 from permparse.nn.encoders.words import WordEncoder, WordEncoderSettings
 from permparse.nn.geometric import by_direction, geometric_log_attention
@@ -41,8 +42,8 @@ class GeometricLayer(nn.Module):
         self.direction = nn.Linear(size, 2 * HEADS)
         self.output = nn.Linear(size, size)
         self.ff_norm = nn.LayerNorm(size)
-        self.ff = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * size, size))
-        self.dropout = nn.Dropout(dropout)
+        self.ff = nn.Sequential(nn.Linear(size, 2 * size), nn.GELU(), Dropout(dropout), nn.Linear(2 * size, size))
+        self.dropout = Dropout(dropout)
 
     def forward(self, states: Float[Tensor, "B m d"], mask: Bool[Tensor, "B m"]) -> Float[Tensor, "B m d"]:
         states = states + self.dropout(self.attend(self.attention_norm(states), mask))

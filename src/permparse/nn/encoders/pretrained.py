@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from permparse.base.errors import UserError
 from permparse.nn.batches import SentenceBatch
+from permparse.nn.dropout import Dropout
 from permparse.nn.encoders import _hub as hub
 from permparse.nn.encoders.base import Encoder, EncoderSettings, InputSizes
 from permparse.nn.encoders.pieces import Pieces, cut, pooled
@@ -64,7 +65,7 @@ class PretrainedEncoder(Encoder):
         static, hidden = int(embeddings.weight.shape[1]), int(found.model.config.hidden_size)
         self._size = hidden
         self.project = nn.Identity() if static == hidden else nn.Linear(static, hidden)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         if not self.frozen:
             self.model = found.model
             _train_last(found.model, settings.trained_layers)

@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from pydantic import Field
 from torch import Tensor, nn
 
+from permparse.nn.dropout import Dropout
 from permparse.nn.encoders.base import InputSizes
 from permparse.nn.encoders.words import WordEncoder, WordEncoderSettings
 from permparse.nn.relative import FeedForward, RelativeAttention
@@ -52,7 +53,7 @@ class RelativeLayer(nn.Module):
         self.attention = RelativeAttention(size, settings.heads, dropout)
         self.ff_norm = nn.LayerNorm(size)
         self.ff = FeedForward(size, settings.ff_size, dropout)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, states: Float[Tensor, "B m d"], mask: Bool[Tensor, "B m"]) -> Float[Tensor, "B m d"]:
         normed = self.attention_norm(states)

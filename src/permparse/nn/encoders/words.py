@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from permparse.nn.batches import PAD, UNK, SentenceBatch
+from permparse.nn.dropout import Dropout
 from permparse.nn.encoders.base import Encoder, EncoderSettings, InputSizes
 from permparse.nn.encoders.word_table import WordTable
 
@@ -59,7 +60,7 @@ class WordEncoder(Encoder):
         self.words = small_embedding(sizes.words, embedding, padding_idx=PAD)
         self.features = nn.ModuleList(small_embedding(size, embedding) for size in sizes.features)
         self.project = nn.Identity() if embedding == hidden else nn.Linear(embedding, hidden)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         # Needed for training alone, so no part of a saved network.
         self.register_buffer("counts", torch.zeros_like(self.words.weight[:, 0]), persistent=False)
         self.register_buffer("given", torch.zeros(sizes.words, dtype=torch.bool), persistent=False)
