@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from permparse import Parser, UserError
 from permparse.parsers import Parse
 from permparse.service import batcher as batcher_module
-from permparse.service.app import create_app
+from permparse.service.app import create_app, shed
 from permparse.service.batcher import Batcher, Job, Overloaded
 from permparse.service.metrics import Metrics
 from permparse.service.middleware import Shed
@@ -433,7 +433,7 @@ def _idle(box: Parser, **settings: float) -> Batcher:
 def test_an_overload_is_refused_before_anything_is_read(box: Parser, caplog: pytest.LogCaptureFixture) -> None:
     batcher, metrics = _idle(box, max_queue=1), Metrics()
     batcher.ready.set()
-    shed = Shed(_never, batcher, metrics)
+    guard = Shed(_never, batcher, metrics)
     batcher.submit([Job(SENTENCE, 1, False)])
     sent: list = []
 
@@ -442,7 +442,7 @@ def test_an_overload_is_refused_before_anything_is_read(box: Parser, caplog: pyt
 
     caplog.set_level("INFO", "permparse.service")
     for _ in range(3):
-        asyncio.run(shed({"type": "http", "path": "/parse", "method": "POST"}, _never, send))  # type: ignore[arg-type]
+        asyncio.run(guard({"type": "http", "path": "/parse", "method": "POST"}, _never, send))  # type: ignore[arg-type]
     start, body = sent[:2]
     headers = dict(start["headers"])
     assert (start["status"], headers[b"retry-after"], headers[b"x-content-type-options"]) == (503, b"1", b"nosniff")
@@ -465,7 +465,9 @@ def test_while_parses_are_refused_all_else_is_answered(box: Parser) -> None:
             time.sleep(0.01)
         batcher.submit([Job("the nurse slept .", 1, False)])
         assert client.parse(SENTENCE).status_code == 503
-        for path in ("/health", "/ready", "/model", "/metrics", "/"):
+        client.app = shed(client.app)  # type: ignore[assignment]
+        assert client.parse(SENTENCE).status_code == 503
+        for path in ("/health", "/ready", "/metrics", "/"):
             assert client.get(path).status_code == 200
         gate.open.set()
 

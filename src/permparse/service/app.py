@@ -80,7 +80,7 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.batcher = batcher
+    app.state.batcher, app.state.metrics = batcher, metrics
     _add_routes(app, settings, batcher, metrics)
     add_page(app)
     _add_error_handlers(app)
@@ -90,16 +90,20 @@ def create_app(settings: ServiceSettings, load: Callable[[], Parser] | None = No
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Observed, metrics=metrics)
-    app.add_middleware(Shed, batcher=batcher, metrics=metrics)
     return app
 
 
-def from_environment() -> FastAPI:
+def shed(app: FastAPI) -> Shed:
+    """The application as it is served: an overload does not even reach it."""
+    return Shed(app, app.state.batcher, app.state.metrics)
+
+
+def from_environment() -> Shed:
     """The application of a worker process."""
     from permparse.service.run import log_to_stderr
 
     log_to_stderr()
-    return create_app(ServiceSettings.from_environment())
+    return shed(create_app(ServiceSettings.from_environment()))
 
 
 def _add_routes(app: FastAPI, settings: ServiceSettings, batcher: Batcher, metrics: Metrics) -> None:

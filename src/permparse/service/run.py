@@ -55,14 +55,15 @@ def serve(settings: ServiceSettings, host: str, port: int) -> None:
         "log_config": None,
         "access_log": False,
         "server_header": False,
+        "proxy_headers": False,
         "date_header": True,
         "timeout_keep_alive": 15,
         "timeout_worker_healthcheck": 60,
     }
     if settings.workers == 1:
-        from permparse.service.app import create_app
+        from permparse.service.app import create_app, shed
 
-        uvicorn.run(create_app(settings), **options)
+        uvicorn.run(shed(create_app(settings)), **options)
         return
     with tempfile.TemporaryDirectory(prefix="permparse-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
