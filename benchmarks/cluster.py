@@ -15,6 +15,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,15 @@ HASTY = (
     "scorer.training.batch=128",
 )
 """Few steps: how much is learned in them depends on the settings."""
+LEARNED = (
+    *EASY,
+    "data.options.size=1200",
+    "tagger.training.epochs=4",
+    "tagger.training.lr=7e-3",
+    "scorer.training.epochs=4",
+    "scorer.training.lr=5.5e-3",
+)
+"""Enough steps to learn it."""
 NO_DROPOUT = tuple(f"{part}.{what}=0" for part in ("tagger", "scorer") for what in ("ff_dropout", "encoder.dropout"))
 NODES = PROCESSES = 2
 PLAIN = 20_000
@@ -315,20 +325,41 @@ def descendants(root: int) -> list[Member]:
 
 def processes(folder: Path, seeds: int) -> dict[str, object]:
     """`permparse train` on two processes of `torchrun` beside one: without dropout, then with it for several seeds."""
-    learn = (*EASY, "data.options.size=1200", "tagger.training.epochs=2", "scorer.training.epochs=3")
-    pairs = {"without dropout": _pair(folder / "plain", (*learn, *NO_DROPOUT))}
+    pairs = {"without dropout": _pair(folder / "plain", (*LEARNED, *NO_DROPOUT))}
     for seed in range(seeds):
-        pairs[f"seed {seed}"] = _pair(folder / f"seed-{seed}", (*learn, f"seed={seed}"))
-    return {"settings": learn, "trainings": pairs}
+        pairs[f"seed {seed}"] = _pair(folder / f"seed-{seed}", (*LEARNED, f"seed={seed}"))
+    spread = {}
+    for number in ("one", "two"):
+        found = [pair[number] for name, pair in pairs.items() if name != "without dropout"]
+        losses = zip(*(training.loss for training in found), strict=True)
+        spread[number] = {
+            "test": _mean_and_std([training.test for training in found]),
+            "loss": [_mean_and_std(of_an_epoch) for of_an_epoch in losses],
+        }
+    trainings = {name: {number: asdict(found) for number, found in pair.items()} for name, pair in pairs.items()}
+    return {"settings": LEARNED, "mean_and_std_of_seeds": spread, "trainings": trainings}
 
 
-def _pair(folder: Path, settings: Sequence[str]) -> dict[str, object]:
+def _mean_and_std(values: Sequence[float]) -> list[float]:
+    return [round(statistics.fmean(values), 4), round(statistics.stdev(values) if len(values) > 1 else 0.0, 4)]
+
+
+@dataclass(frozen=True)
+class Training:
+    """The loss of every epoch of both stages, and accuracy on words longer than those of training."""
+
+    loss: list[float]
+    test: float
+    seconds: float
+
+
+def _pair(folder: Path, settings: Sequence[str]) -> dict[str, Training]:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(PROCESSES)]
     one, two = (_trained(folder / name, settings, run) for name, run in (("one", []), ("two", torchrun)))
     return {"one": one, "two": two}
 
 
-def _trained(folder: Path, settings: Sequence[str], torchrun: Sequence[str]) -> dict[str, object]:
+def _trained(folder: Path, settings: Sequence[str], torchrun: Sequence[str]) -> Training:
     command = [sys.executable, *torchrun, "-m", "permparse", "train", "doubling", *_set(settings)]
     start = time.monotonic()
     subprocess.run([*command, "--output", str(folder)], check=True, capture_output=True)
@@ -336,11 +367,8 @@ def _trained(folder: Path, settings: Sequence[str], torchrun: Sequence[str]) -> 
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     parser = Parser.load(folder)
     test = evaluate(parser, load_split(parser.task, "test", parser.recipe), "test")[0]
-    return {
-        "loss": [round(event["loss"], 6) for event in events if event["event"] == "epoch"],
-        "test": round(test.total.metrics[test.main_metric], 4),
-        "seconds": seconds,
-    }
+    loss = [round(event["loss"], 6) for event in events if event["event"] == "epoch"]
+    return Training(loss, round(test.total.metrics[test.main_metric], 4), seconds)
 
 
 PARTS: dict[str, Callable[[Path, int], dict[str, object]]] = {
