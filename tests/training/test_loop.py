@@ -56,9 +56,9 @@ class Regression(Stage):
         return Scores(score, {"score": score})
 
 
-def _fit(folder: Path | None, crash_at: int | None = None, **changes) -> dict[str, torch.Tensor]:
+def _fit(folder: Path | None, crash_at: int | None = None, seed: int = 3, **changes) -> dict[str, torch.Tensor]:
     stage = Regression(crash_at, training=SETTINGS.model_copy(update=changes))
-    Trainer(stage, seed=3, folder=folder, log=RunLog(None)).fit(Progress(quiet=True))
+    Trainer(stage, seed, folder, RunLog(None)).fit(Progress(quiet=True))
     return stage.model.state_dict()
 
 
@@ -89,6 +89,10 @@ def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_weights() -> None:
     assert _same(_fit(None), _fit(None))
+
+
+def test_another_seed_drops_other_units_of_the_same_network() -> None:
+    assert not _same(_fit(None, seed=3), _fit(None, seed=4))
 
 
 def test_the_best_epoch_is_kept_and_ties_go_to_the_later() -> None:

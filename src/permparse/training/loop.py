@@ -143,7 +143,7 @@ class Trainer:
 
     def _step(self, batch: np.ndarray, steps: int) -> None:
         position, settings, processes = self.position, self.settings, self._processes
-        torch.manual_seed((self.seed << 32) + position.step * processes.size + processes.rank)
+        torch.manual_seed(_step_seed(self.seed, position.step * processes.size + processes.rank))
         self.stage.model.train()
         share = processes.share(batch)
         result = self.stage.step(share, position.epoch) if len(share) else _nothing()
@@ -240,6 +240,12 @@ class Trainer:
             scores = self.stage.evaluate()
         model.load_state_dict(own)
         return scores
+
+
+def _step_seed(seed: int, number: int) -> int:
+    """Where the chance of a step begins. torch's generator of the CPU looks at 32 bits only, so all of both numbers have
+    to be mixed into them."""
+    return int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
 
 
 def _nothing() -> StepResult:
