@@ -243,8 +243,8 @@ class Trainer:
 
 
 def _step_seed(seed: int, number: int) -> int:
-    """Where the chance of a step begins. torch's generator of the CPU looks at 32 bits only, so all of both numbers have
-    to be mixed into them."""
+    """Where the chance of a step begins. torch's generator of the CPU looks at 32 bits only, so all of both numbers
+    have to be mixed into them."""
     return int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
 
 
