@@ -188,8 +188,12 @@ def _integers(values: Sequence[int]) -> Int[Tensor, " n"]:
 def _stacked(tables: Sequence[np.ndarray]) -> Tensor:
     """Tables on top of each other, filled up with -1 to one width."""
     width = max((table.shape[1] for table in tables), default=0)
-    padded = [np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=-1) for table in tables]
-    return torch.from_numpy(np.concatenate(padded) if padded else np.zeros((0, 0), np.int64))
+    stacked = np.full((sum(map(len, tables)), width), -1, dtype=np.int64)
+    row = 0
+    for table in tables:
+        stacked[row : row + len(table), : table.shape[1]] = table
+        row += len(table)
+    return torch.from_numpy(stacked)
 
 
 def _table(rows: Sequence[tuple[int, ...]], columns: int) -> np.ndarray:
