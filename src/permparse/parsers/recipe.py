@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
@@ -124,18 +124,25 @@ class Recipe(Section):
         raise NotImplementedError(f"{type(self).__name__} has no stage {stage!r}")
 
 
+class Handicap(NamedTuple):
+    """By how much a score has to be better to count as equal: so much, and this share of it."""
+
+    least: float
+    share: float = 0.0
+
+
 @dataclass(frozen=True)
 class Round:
-    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; and by how much some of
-    them count as worse, because trials do not see all that they cost."""
+    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; and the handicaps of
+    those that cost more than trials see."""
 
     alternatives: Callable[[Any], Mapping[str, Any]]
-    handicaps: Mapping[str, float] = field(default_factory=dict)
-    """In shares of 1 + |score|: differences between scores near 0, where all is learned, say little."""
+    handicaps: Mapping[str, Handicap] = field(default_factory=dict)
 
     def handicapped(self, label: str, score: float) -> float:
         """The score that counts."""
-        return score - self.handicaps.get(label, 0.0) * (1 + abs(score))
+        least, share = self.handicaps.get(label, Handicap(0.0))
+        return score - least - share * abs(score)
 
 
 def read_recipe(text: str, where: str, overrides: Iterable[str] = (), trained: bool = False) -> Recipe:

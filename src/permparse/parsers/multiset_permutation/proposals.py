@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from permparse.base.settings import Table, merged
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
-from permparse.parsers.recipe import Round
+from permparse.parsers.recipe import Handicap, Round
 from permparse.tasks import Task
 from permparse.text import Example, Writing
 
@@ -32,12 +32,12 @@ NOTATIONS = ("full", "ends", "raw", "bold")
 LONGEST, WORTH_NAMES = 0.05, 0.1
 """Ends of arguments have names if so many fewer of the longest outputs need an exception then. Trials cannot tell: what
 grows with length is still rare in training."""
-RAW_COST = 0.15
-"""Handicap of raw outputs: all their tokens have to be put in order, too."""
+RAW_COST = Handicap(0.15, 0.15)
+"""Of raw outputs: all their tokens have to be put in order, too."""
 ENCODERS = ("geometric", "bilstm")
-BILSTM_COST = 0.25
-"""Handicap of the BiLSTM: it ties what a word says to its neighbours, and so to the structures of training. On longer
-sentences of the same structures, which trials are scored on, it does as well; on new ones it does not."""
+BILSTM_COST = Handicap(0.25)
+"""Of the BiLSTM, in nats for a sentence: it ties what a word says to its neighbours, and so to the structures of
+training. On longer sentences of the same structures, which trials are scored on, it may do as well; on new ones not."""
 
 
 def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Example]) -> list[Round]:
@@ -46,7 +46,7 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
     given = recipe.model_dump(exclude_unset=True)
 
     def trials(
-        names: Iterable[str], change: Callable[[str], Table], handicaps: Mapping[str, float] | None = None
+        names: Iterable[str], change: Callable[[str], Table], handicaps: Mapping[str, Handicap] | None = None
     ) -> Round:
         def alternatives(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
             every = {name: changed(chosen, merged(change(name), given)) for name in names}
