@@ -38,7 +38,7 @@ def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: 
 
     def score(kind, recipe, task, train, longest) -> float:
         chosen = recipe.data.notation, recipe.tagger.encoder.kind
-        return sum(a == b for a, b in zip(chosen, liked.values(), strict=True))
+        return 10 * sum(a == b for a, b in zip(chosen, liked.values(), strict=True))
 
     monkeypatch.setattr(adapt, "_score", score)
     told: list[list[Trial]] = []
@@ -51,10 +51,12 @@ def test_the_best_alternative_of_every_round_is_taken(calls: Path, monkeypatch: 
     assert recipe.tagger.training.epochs > 100
 
 
-def test_raw_outputs_must_be_clearly_better(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PERMPARSE_CACHE", str(calls.parent / "cache"))
+def test_a_notation_must_make_up_for_the_tokens_it_keeps(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = get_task("tsv", train=str(calls))
-    for gain, chosen in ((0.2, "full"), (0.4, "raw")):
+    lengths = proposals.different_notations(task, task.load("train"))
+    assert lengths["full"] < lengths["raw"] - 5
+    needed = proposals.TOKEN_COST * (lengths["raw"] - lengths["full"])
+    for gain, chosen in ((0.9 * needed, "full"), (1.1 * needed, "raw")):
         monkeypatch.setattr(adapt, "_score", lambda _, recipe, *__: -1 + gain * (recipe.data.notation == "raw"))  # noqa: B023
         monkeypatch.setattr(adapt, "remembered", lambda recipe, _, score: score(recipe))
         assert adapted(load_recipe("tsv"), task, task.load("train")).data.notation == chosen
@@ -77,6 +79,14 @@ def test_a_bilstm_must_be_clearly_better(
     monkeypatch.setattr(adapt, "remembered", lambda recipe, _, score: score(recipe))
     task = get_task("tsv", train=str(calls))
     assert adapted(load_recipe("tsv"), task, task.load("train")).tagger.encoder.kind == chosen
+
+
+def test_of_many_examples_the_first_proposals_are_taken(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposals, "LARGE", 70)
+    monkeypatch.delattr(adapt, "_score")
+    task = get_task("tsv", train=str(calls), dev=str(calls))
+    recipe = adapted(load_recipe("tsv"), task, task.load("train"))
+    assert (recipe.data.notation, recipe.tagger.encoder.kind) == ("full", "geometric")
 
 
 def test_a_trial_is_remembered_whatever_the_seed(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
 
@@ -124,25 +124,17 @@ class Recipe(Section):
         raise NotImplementedError(f"{type(self).__name__} has no stage {stage!r}")
 
 
-class Handicap(NamedTuple):
-    """By how much a score has to be better to count as equal: so much, and this share of it."""
-
-    least: float
-    share: float = 0.0
-
-
 @dataclass(frozen=True)
 class Round:
-    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; and the handicaps of
-    those that cost more than trials see."""
+    """One round of the trials of `adapt`: from a recipe to alternatives of it, by a label each; and by how much some of
+    them have to be better, because they cost more than trials see."""
 
     alternatives: Callable[[Any], Mapping[str, Any]]
-    handicaps: Mapping[str, Handicap] = field(default_factory=dict)
+    handicaps: Mapping[str, float] = field(default_factory=dict)
 
     def handicapped(self, label: str, score: float) -> float:
         """The score that counts."""
-        least, share = self.handicaps.get(label, Handicap(0.0))
-        return score - least - share * abs(score)
+        return score - self.handicaps.get(label, 0.0)
 
 
 def read_recipe(text: str, where: str, overrides: Iterable[str] = (), trained: bool = False) -> Recipe:

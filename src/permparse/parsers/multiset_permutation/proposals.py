@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
 
+from permparse.base.batching import spread
 from permparse.base.settings import Table, merged
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
-from permparse.parsers.recipe import Handicap, Round
+from permparse.parsers.recipe import Round
 from permparse.tasks import Task
 from permparse.text import Example, Writing
 
@@ -22,22 +24,26 @@ MOST_EPOCHS, FEWEST_EPOCHS = 150, 3
 EVALUATIONS = 10
 """How often a stage is evaluated while it trains."""
 LARGE = 10_000
-"""From so many examples on, batches are larger and dropout is lower."""
+"""From so many examples on, batches are larger, dropout is lower, and the first proposals are taken: what a trial
+learns from a small part of the examples says little about all of them."""
 MOST_COPIES = 4
 MEDIUM = 3_000
 """From so many examples on, the average of the weights is kept; up to LARGE they take twice the steps."""
 RECOMBINED = 20_000
 """Recombined examples at most; else as many as there are examples."""
 NOTATIONS = ("full", "ends", "raw", "bold")
+MEASURED = 1000
+"""Outputs whose tokens are counted."""
 LONGEST, WORTH_NAMES = 0.05, 0.1
 """Ends of arguments have names if so many fewer of the longest outputs need an exception then. Trials cannot tell: what
 grows with length is still rare in training."""
-RAW_COST = Handicap(0.15, 0.15)
-"""Of raw outputs: all their tokens have to be put in order, too."""
+TOKEN_COST = 0.1
+"""Handicap of a notation, in nats for each token of an output that another one drops: it has to be put in order."""
 ENCODERS = ("geometric", "bilstm")
-BILSTM_COST = Handicap(0.25)
-"""Of the BiLSTM, in nats for a sentence: it ties what a word says to its neighbours, and so to the structures of
-training. On longer sentences of the same structures, which trials are scored on, it may do as well; on new ones not."""
+BILSTM_COST = 0.25
+"""Handicap of the BiLSTM, in nats for a sentence: it ties what a word says to its neighbours, and so to the structures
+of training. On longer sentences of the same structures, which trials are scored on, it may do as well; on new ones
+not."""
 
 
 def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Example]) -> list[Round]:
@@ -46,7 +52,7 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
     given = recipe.model_dump(exclude_unset=True)
 
     def trials(
-        names: Iterable[str], change: Callable[[str], Table], handicaps: Mapping[str, Handicap] | None = None
+        names: Iterable[str], change: Callable[[str], Table], handicaps: Mapping[str, float] | None = None
     ) -> Round:
         def alternatives(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
             every = {name: changed(chosen, merged(change(name), given)) for name in names}
@@ -56,8 +62,11 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
 
         return Round(alternatives, handicaps or {})
 
-    names = different_notations(task, examples)
-    notations = trials(names, lambda name: {"data": {"notation": name}}, {"raw": RAW_COST})
+    large = len(examples) >= LARGE
+    lengths = different_notations(task, examples)
+    handicaps = {name: TOKEN_COST * (length - min(lengths.values())) for name, length in lengths.items()}
+    names, encoders = (list(lengths)[:1], ENCODERS[:1]) if large else (list(lengths), ENCODERS)
+    notations = trials(names, lambda name: {"data": {"notation": name}}, handicaps)
 
     def notations_again(chosen: MultisetPermutationRecipe) -> dict[str, MultisetPermutationRecipe]:
         changes = chosen.tagger.encoder.kind != ENCODERS[0] and "kind" not in given.get("tagger", {}).get("encoder", {})
@@ -66,13 +75,14 @@ def rounds(recipe: MultisetPermutationRecipe, task: Task, examples: Sequence[Exa
     return [
         trials(["figures"], lambda _: from_figures(examples)),
         notations,
-        trials(ENCODERS, lambda kind: {"tagger": {"encoder": {"kind": kind}}}, {"bilstm": BILSTM_COST}),
+        trials(encoders, lambda kind: {"tagger": {"encoder": {"kind": kind}}}, {"bilstm": BILSTM_COST}),
         Round(notations_again, notations.handicaps),
     ]
 
 
-def different_notations(task: Task, examples: Sequence[Example]) -> list[str]:
-    """The notations that drop different tokens; with names for ends, or without, by what longer outputs need."""
+def different_notations(task: Task, examples: Sequence[Example]) -> dict[str, float]:
+    """The notations that drop different tokens, with the tokens that an output has on average; with names for ends, or
+    without, by what longer outputs need."""
     pairs = [(example.source, example.output) for example in examples]
     writings = {name: Writing.learn(name, task, task.raw_outputs, pairs) for name in NOTATIONS}
     outputs = sorted({example.output for example in examples}, key=lambda output: (len(output), output))
@@ -83,7 +93,8 @@ def different_notations(task: Task, examples: Sequence[Example]) -> list[str]:
     dropped: dict[frozenset[str], str] = {}
     for name, writing in writings.items():
         dropped.setdefault(writing.notation.language.dropped, name)
-    return list(dropped.values())
+    some = [outputs[i] for i in spread(len(outputs), MEASURED)]
+    return {name: fmean(len(writings[name].shorten(output)) for output in some) for name in dropped.values()}
 
 
 def from_figures(examples: Sequence[Example]) -> Table:
