@@ -227,7 +227,7 @@ async def open_loop(
         asked: set[asyncio.Task[None]] = set()
 
         async def one() -> None:
-            connection = idle.pop() if idle else await connect(service.port)
+            connection = idle.popleft() if idle else await connect(service.port)
             await tally.ask(connection, random.choice(bodies))
             if not connection.transport.is_closing():
                 idle.append(connection)
@@ -312,7 +312,7 @@ async def measure(arguments: argparse.Namespace) -> dict[str, object]:
         phases = [
             load,
             await open_loop(service, "overload: ten times that, ten to a request", capacity, half, tens, TEN),
-            await open_loop(service, "flood: ten times that, one to a request", TEN * capacity, half, bodies),
+            await open_loop(service, "overload: three times that, one to a request", 3 * capacity, half, bodies),
             await fuzz(service, arguments.bodies),
             await open_loop(service, "soak", arguments.soak_rate, arguments.soak, bodies),
         ]

@@ -1,5 +1,6 @@
 """Whole files: every line answered once and in order, whatever stops the work in between."""
 
+import errno
 import io
 import json
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from permparse.bulk import run as bulk_run
 from permparse.bulk.lines import Line
 from permparse.bulk.shards import Shards, cut
 from permparse.cli import run
+from permparse.executors.base import Work, perform
 
 SENTENCES = [f"{name} {verb} a bell ." for name in ("Ines", "Zeno", "Dora") for verb in ("saw", "found", "gave")]
 LINES = [*SENTENCES[:4], "", *SENTENCES[4:]]
@@ -126,6 +128,29 @@ def test_a_failed_shard_loses_nothing(source: Path, tmp_path: Path, on: Use) -> 
     with pytest.raises(UserError, match=r"no space left; what is done is safe in .*out\.shards"):
         parse_file("fragment", source, tmp_path / "out", shard_lines=3)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_disk_that_fills_up_is_one_line_and_the_same_command_goes_on(source: Path, tmp_path: Path, on: Use) -> None:
+    done: list[Work] = []
+
+    def no_space(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def second_fails(work: Work) -> str | None:
+        done.append(work)
+        with pytest.MonkeyPatch.context() as patch:
+            if len(done) == 2:
+                patch.setattr("os.fsync", no_space)
+            return perform(work)
+
+    on(InlineExecutor(do=second_fails, slots=1))
+    with pytest.raises(UserError, match=r"0000001\.\w+: the disk is full; .*the same command goes on") as found:
+        parse_file("fragment", source, tmp_path / "out", shard_lines=3)
+    assert "\n" not in str(found.value)
+    rest = on(InlineExecutor())
+    assert parse_file("fragment", source, tmp_path / "out", shard_lines=3) == 1
+    assert len(rest.done) == 3
+    assert len((tmp_path / "out").read_text().splitlines()) == len(LINES)
 
 
 def test_a_full_disk_keeps_the_shards(source: Path, tmp_path: Path, on: Use) -> None:

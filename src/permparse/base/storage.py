@@ -250,5 +250,5 @@ def _sync_folder(folder: Path) -> None:
 
 def _write_failure(path: Path, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{path}: the disk is full; what was saved before is intact. Free some space, then --resume"
+        return f"{path}: the disk is full; what was saved before is intact; free some space, then go on (--resume)"
     return f"{path}: cannot be written ({error.strerror}); what was saved before is intact"
