@@ -20,6 +20,7 @@ from permparse.base.settings import documentation
 from permparse.cli import app, run
 from permparse.parsers import load_recipe, recipe_names
 from permparse.parsers.legacy import DROPPED, RENAMED, RETIRED
+from permparse.parsers.multiset_permutation import proposals
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
 from permparse.parsers.registry import PARSERS, parser_class
 
@@ -94,6 +95,8 @@ def test_code_runs(
         pytest.skip("no code")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    for steps, fewer in (("TRIAL_STEPS", 20), ("TAG_STEPS", 600), ("ORDER_STEPS", 200)):
+        monkeypatch.setattr(proposals, steps, fewer)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "demo").symlink_to(tiny_run)
     module = ModuleType("page")

@@ -12,14 +12,14 @@ from permparse.base.errors import UserError
 from permparse.parsers.recipe import load_recipe
 from permparse.training.run import train
 
-SMALL = [*TINY, "data.train_examples=200", "tagger.training.epochs=1", "scorer.training.epochs=1", "tensorboard=true"]
+SMALL = [*TINY, "data.train_examples=176", "tagger.training.epochs=1", "tensorboard=true"]
 
 
 def test_tensorboard_reads_the_curves_of_both_stages(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    train(load_recipe("fragment", SMALL), tmp_path, quiet=True)
+    train(load_recipe("doubling", SMALL), tmp_path, quiet=True)
     curves = EventAccumulator(str(tmp_path / "tensorboard"))
     curves.Reload()
     stages = {"tag": {"Freq", "log P"}, "order": {"accuracy", "Seq", "Seq/Freq"}}
@@ -34,5 +34,5 @@ def test_without_tensorboard_the_message_names_the_extra_and_no_run_begins(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(UserError, match=r"pip install 'permparse\[tensorboard\]' or set tensorboard = false"):
-        train(load_recipe("fragment", SMALL), tmp_path / "run", quiet=True)
+        train(load_recipe("doubling", SMALL), tmp_path / "run", quiet=True)
     assert not (tmp_path / "run" / "recipe.toml").exists()
