@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from permparse.permutation import JumpProblem
 from permparse.permutation.decoding import decode, k_best
+from permparse.permutation.decoding.tours import label_cycles, order_of, patch_cycles, tour_costs
 from permutation.oracles_decoding import ranked_orders
 
 
@@ -39,3 +41,22 @@ def test_a_limit_that_suffices_changes_nothing(kind):
     given = problem(30, kind)
     assert decode(given, steps=10**9) == decode(given)
     assert k_best(given, 3, steps=10**9) == k_best(given, 3)
+
+
+def _steps_of_patching(cost: np.ndarray) -> int:
+    """Steps that it takes to merge pairs of neighbours into one tour."""
+    m = len(cost)
+    successor, label = np.arange(m) ^ 1, np.empty(m, np.int64)
+    work = np.array([10**12])
+    assert patch_cycles(cost, successor, label, label_cycles(successor, label), work)
+    assert len(order_of(successor)) == m - 1
+    return 10**12 - int(work[0])
+
+
+@pytest.mark.parametrize("kind", ["random", "tied"])
+@pytest.mark.parametrize("n", [511, 1023, 2047])
+def test_patching_many_cycles_takes_hardly_more_than_quadratic_time(kind, n):
+    """Patching each cycle in turn, the growing one again and again, took n³ if scores are tied."""
+    given = problem(n, kind)
+    cost = tour_costs(given.start[0].numpy(), given.jump[0].numpy(), given.end[0].numpy())
+    assert _steps_of_patching(cost) < (n + 1) ** 2 * np.log(n + 1)
