@@ -47,7 +47,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
+        options = ["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=options)
         visit(browser, arguments.url)
         visits = [visit(browser, arguments.url) for _ in range(VISITS)]
     found = {name: round(statistics.median(one[name] for one in visits), 1) for name in visits[0]}
