@@ -14,7 +14,8 @@ from permparse.cli import run
 
 SECONDS = 120.0
 """A file that takes longer counts as a hang."""
-LARGEST = 5000
+LARGEST = 1000
+"""Lines of a file at most."""
 ADAPTED = 10
 """One file of so many is trained with `adapt`, which tries what suits it."""
 QUICK = [
@@ -78,7 +79,7 @@ DAMAGE = [
 
 
 def attack_files(count: int, scratch: Path) -> Section:
-    """``count`` files of 1 to 5,000 lines, each trained in a forked process with all modules loaded."""
+    """``count`` files of 1 to 1,000 lines, each trained in a forked process with all modules loaded."""
     warm = scratch / "warm.tsv"
     warm.write_bytes(_file(random.Random(0), 20))
     run(["train", str(warm), "--quiet", "--output", str(scratch / "warm"), "--set", "adapt=false", *as_options(QUICK)])
