@@ -28,7 +28,7 @@ MAY_USE = {
     "executors": {"base"},
     "bulk": {"base", "executors", "parsers"},
     "experiments": {"base", "executors", "parsers", "training", "evaluation"},
-    "service": {"base", "parsers"},
+    "service": {"base", "permutation", "parsers"},
     "integrations": {"base", "nn", "parsers"},
     "cli": {
         "base",
