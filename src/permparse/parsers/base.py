@@ -135,6 +135,10 @@ class Parser(ABC):
         gold, found = self.gold_and_found(example, parse)
         return "order" if Counter(found) == Counter(gold) else "tokens"
 
+    def prepare(self) -> None:
+        """Compile now what parsing would compile when it is first needed; after loading, for a service."""
+        return
+
     def explain(self, parse: Parse) -> Explanation | None:
         """The figures behind one of its parses; None if it has none to give."""
         return None

@@ -15,7 +15,6 @@ from time import monotonic
 
 from permparse.base.errors import UserError
 from permparse.parsers import Parse, Parser
-from permparse.permutation.warmup import compile_kernels
 from permparse.service.messages import Answer, ErrorCode
 from permparse.service.metrics import Metrics
 from permparse.service.settings import ServiceSettings
@@ -207,7 +206,7 @@ def most_words(limit: int, n_best: int) -> int:
 def warm_up(parser: Parser) -> None:
     """Compile all kernels, also those that only hard sentences need, and parse once, alone and in a batch, with
     everything that can be asked for: no client waits for a compiler."""
-    compile_kernels()
+    parser.prepare()
     samples = [*parser.task.samples, *parser.task.deep_samples] or ["a b"]
     for parse in parser.parse_each(samples, n_best=2):
         if isinstance(parse, Parse):

@@ -139,6 +139,10 @@ class EnsembleParser(Parser):
         """See `JointParse`."""
         return sum(parse.confidence for parse in proposers.values()) / len(self.members)
 
+    def prepare(self) -> None:
+        for member in self.members:
+            member.prepare()
+
     def explain(self, parse: Parse) -> Explanation | None:
         return self._member(parse).explain(parse)
 

@@ -63,6 +63,7 @@ from permparse.parsers.parse import Alternative, Parse
 from permparse.parsers.recipe import Recipe, Round
 from permparse.parsers.stage import Stage
 from permparse.permutation.decoding import decode
+from permparse.permutation.warmup import compile_kernels
 from permparse.tasks import Task
 from permparse.text import UNKNOWN, Example
 
@@ -204,6 +205,9 @@ class MultisetPermutationParser(Parser):
                     f"expected an output of at most {self.recipe.max_tokens:,} tokens (setting max_tokens), "
                     f"got {tokens:,} for {len(tagging.sentence.words):,} words; split the text into sentences"
                 )
+
+    def prepare(self) -> None:
+        compile_kernels()
 
     def explain(self, parse: Parse) -> Explanation | None:
         return Explainer(self.codec, self.tagger, self.scorer, self.reranker.decoder).explain(parse)
