@@ -28,7 +28,7 @@ MAY_USE = {
     "executors": {"base"},
     "bulk": {"base", "executors", "parsers"},
     "experiments": {"base", "executors", "parsers", "training", "evaluation"},
-    "service": {"base", "permutation", "parsers"},
+    "service": {"base", "parsers"},
     "integrations": {"base", "nn", "parsers"},
     "cli": {
         "base",
