@@ -8,6 +8,7 @@ import torch
 
 from permparse.permutation import JumpProblem
 from permparse.permutation.decoding import decode, k_best
+from permparse.permutation.decoding.assignment import solve_assignment
 from permparse.permutation.decoding.tours import label_cycles, order_of, patch_cycles, tour_costs
 from permutation.oracles_decoding import ranked_orders
 
@@ -60,3 +61,13 @@ def test_patching_many_cycles_takes_hardly_more_than_quadratic_time(kind, n):
     given = problem(n, kind)
     cost = tour_costs(given.start[0].numpy(), given.jump[0].numpy(), given.end[0].numpy())
     assert _steps_of_patching(cost) < (n + 1) ** 2 * np.log(n + 1)
+
+
+@pytest.mark.parametrize("n", [200, 400, 800])
+def test_the_assignment_of_tied_scores_takes_quadratic_time(n):
+    """Of equally near columns, one that is taken was looked at before one that is free: n³."""
+    given = problem(n, "tied")
+    cost = tour_costs(given.start[0].numpy(), given.jump[0].numpy(), given.end[0].numpy())
+    columns, rows, u, v, work = np.empty(n + 1, int), np.empty(n + 1, int), *np.empty((2, n + 1)), np.array([10**12])
+    assert solve_assignment(cost, columns, rows, u, v, work)
+    assert 10**12 - work[0] < 10 * n**2

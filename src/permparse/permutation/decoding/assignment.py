@@ -27,7 +27,8 @@ def _shortest_path(cost, row_of, u, v, limit, distance, previous, todo, left, wo
         work[0] -= 2 * (left - settled)
         at = settled
         for t in range(settled + 1, left):
-            if distance[todo[t]] < distance[todo[at]]:
+            nearer = distance[todo[t]] - distance[todo[at]]
+            if nearer < 0 or (nearer == 0 and row_of[todo[t]] < 0 <= row_of[todo[at]]):  # a free column ends the search
                 at = t
         j = todo[at]
         todo[at] = todo[settled]
