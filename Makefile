@@ -24,7 +24,7 @@ test: .venv/dev  ## check style and types, then run the tests
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --numprocesses 2 --dist worksteal
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 box: .venv/run  ## make the parser in the box again, in about two minutes
 	rm -rf runs/box
