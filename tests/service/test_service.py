@@ -206,7 +206,7 @@ def test_what_there_is_to_know(client: Client) -> None:
     assert model["name"] == "fragment"
     assert model["limits"]["items"] == 20
     assert model["samples"] == list(get_task("fragment").samples)
-    assert client.post("/parse", json={"sentence": SENTENCE}).status_code == 200
+    assert client.post(json={"sentence": SENTENCE}).status_code == 200
     metrics = client.get("/metrics").text
     assert 'permparse_requests_total{path="/parse",status="200"}' in metrics
     assert "permparse_queue_sentences 0.0" in metrics
