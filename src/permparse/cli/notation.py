@@ -68,6 +68,8 @@ def command(
     for i in spread(len(examples), show) if show else ():
         out.print(Text(examples[i].output, style="dim"))
         out.print(Text("  " + " ".join(writing.shorten(examples[i].output)), style="bold"))
+    if writing.statements is not None:
+        out.print("Statements about one position stand together, and find their places again when restored.")
     _print_types(figures)
     _print_rules(writing, rules)
     out.print(
@@ -94,6 +96,7 @@ def _figures(writing: Writing, examples: list[Example]) -> dict[str, object]:
         "tokens_after": round(sum(map(len, short)) / len(short), 1),
         "dropped": {t: {"before": before[t], "kept": after[t]} for t in sorted(dropped, key=lambda t: -before[t])},
         "numbers_name_positions": writing.first_position is not None,
+        "statements_gathered": writing.statements is not None,
         "exceptions": exceptions,
         "restored": all(writing.restore(s) == e.output for s, e in zip(short, examples, strict=True)),
     }

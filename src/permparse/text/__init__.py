@@ -1,10 +1,11 @@
 """Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams,
-companions, succession, recombination."""
+companions, succession, origins, recombination."""
 
 from permparse.text.aligner import align
 from permparse.text.companions import Companions
 from permparse.text.example import Example
 from permparse.text.lexicon import Lexicon, canonical, copies_ignore_case
+from permparse.text.origins import NOWHERE, Origins
 from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
 from permparse.text.reader import Row, clean_sentence, read_tsv
 from permparse.text.recombination import Aligned, Recombiner
@@ -17,6 +18,7 @@ from permparse.text.writing import Writing
 
 __all__ = [
     "LEX",
+    "NOWHERE",
     "SPECIAL_SYMBOLS",
     "UNKNOWN",
     "VAR",
@@ -25,6 +27,7 @@ __all__ = [
     "Copies",
     "Example",
     "Lexicon",
+    "Origins",
     "Producers",
     "Recombiner",
     "Row",

@@ -9,7 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from permparse.text.notation import Level, Notation, Pieces, from_json, learn, learn_pieces, position_offset, to_json
+from permparse.text.notation import (
+    Level,
+    Notation,
+    Pieces,
+    Statements,
+    find_brackets,
+    find_statements,
+    from_json,
+    learn,
+    learn_pieces,
+    position_offset,
+    to_json,
+)
 
 LEVELS = {
     "raw": Level.NOTHING,
@@ -21,6 +33,10 @@ LEVELS = {
 }
 """How much a learned notation drops, by name; ends: as full, but what ends an argument has a name of its own where the
 number of arguments varies."""
+
+
+ENOUGH = 5_000
+"""Outputs that show what its brackets are."""
 
 
 class Cutter(Protocol):
@@ -45,12 +61,13 @@ class Cut:
 
 @dataclass(frozen=True)
 class Writing:
-    """Cuts an output, then drops what is implied. ``first_position`` is the number of the first word where numbers of
-    outputs name positions of the input, None where they do not."""
+    """Cuts an output, gathers its statements, then drops what is implied. ``first_position`` is the number of the first
+    word where numbers of outputs name positions of the input, None where they do not."""
 
     cutter: Cutter
     notation: Notation = field(default_factory=Notation)
     first_position: int | None = None
+    statements: Statements | None = None
 
     @classmethod
     def learn(cls, level: str, task: Cutter, raw: bool, pairs: Sequence[tuple[Sequence[str], str]]) -> Writing:
@@ -58,36 +75,55 @@ class Writing:
         task."""
         cutter: Cutter = Cut(learn_pieces([output for _, output in pairs])) if raw else task
         written = [(tuple(source), tuple(cutter.shorten(output))) for source, output in pairs]
-        return cls(cutter, learn(written, LEVELS[level], name_ends=level == "ends"), position_offset(written))
+        first_position, statements = position_offset(written), None
+        if first_position is not None and LEVELS[level] is not Level.NOTHING:
+            outputs = [output for _, output in written]
+            statements = find_statements(outputs, find_brackets(outputs[:ENOUGH]))
+        if statements is not None:
+            written = [(source, tuple(statements.gathered(output))) for source, output in written]
+        return cls(cutter, learn(written, LEVELS[level], name_ends=level == "ends"), first_position, statements)
+
+    def cut(self, output: str) -> list[str]:
+        """All tokens of an output, its statements gathered."""
+        tokens = self.cutter.shorten(output)
+        return tokens if self.statements is None else self.statements.gathered(tokens)
 
     def shorten(self, output: str) -> list[str]:
         """The target tokens of an output."""
-        return [self._renumbered(token, -1) for token in self.notation.shorten(self.cutter.shorten(output))]
+        return [self._renumbered(token, -1) for token in self.notation.shorten(self.cut(output))]
 
     def heads(self, output: str) -> list[int | None]:
         """For each target token that is a key, as `agent` in `see(agent = …)`, the index of the one in front of its
         bracket; None for all others."""
-        return self.notation.heads(self.cutter.shorten(output))
+        return self.notation.heads(self.cut(output))
 
     def restore(self, target: Sequence[str]) -> str:
         """The output that target tokens stand for; of any sequence, without an exception."""
-        return self.cutter.restore(self.notation.restore([self._renumbered(token, 1) for token in target]))
+        tokens = self.notation.restore([self._renumbered(token, 1) for token in target])
+        return self.cutter.restore(tokens if self.statements is None else self.statements.scattered(tokens))
 
     def exceptional(self, outputs: Sequence[str]) -> float:
         """Share of the outputs that the rules alone do not restore."""
-        short = [self.notation.shorten(self.cutter.shorten(output)) for output in outputs]
+        short = [self.notation.shorten(self.cut(output)) for output in outputs]
         return sum(map(self.notation.has_exception, short)) / max(1, len(short))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON for a checkpoint; a task's own cutter is not part of it."""
         pieces = self.cutter.pieces.to_json() if isinstance(self.cutter, Cut) else None
-        return {"pieces": pieces, "first_position": self.first_position, "notation": to_json(self.notation)}
+        return {
+            "pieces": pieces,
+            "first_position": self.first_position,
+            "statements": None if self.statements is None else self.statements.to_json(),
+            "notation": to_json(self.notation),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], task: Cutter) -> Writing:
         """The inverse of `to_json`."""
         cutter = task if data["pieces"] is None else Cut(Pieces.from_json(data["pieces"]))
-        return cls(cutter, from_json(data["notation"]), data["first_position"])
+        found = data.get("statements")
+        statements = None if found is None else Statements.from_json(found)
+        return cls(cutter, from_json(data["notation"]), data["first_position"], statements)
 
     def _renumbered(self, token: str, sign: int) -> str:
         """A number that names a position, counted from 0 in targets; what is none today is kept apart by a zero."""

@@ -6,7 +6,7 @@ The one place where words become ids, target tokens become symbols, and multiset
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,8 @@ from permparse.text import (
     Copies,
     Example,
     Lexicon,
+    NOWHERE,
+    Origins,
     Producers,
     Succession,
     Trigrams,
@@ -81,8 +83,10 @@ class Codec:
     writing: Writing | None = None
     """The learned notation of outputs; None: the task's own."""
     companions: Companions = field(default_factory=Companions)
+    """Words that stay together in outputs."""
     succession: Succession = field(default_factory=Succession)
-    """Tokens that stay together in outputs."""
+    origins: Origins = field(default_factory=Origins)
+    """What may follow what, by kind and by the words that two tokens come from."""
 
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
@@ -104,13 +108,12 @@ class Codec:
             WORD_SPECIALS,
             data.min_count,
         )
-        patterns = [
-            _pattern(map(lexicon.canonical, e.target), [looked_up[word] for word in e.source], variables)
-            for e in examples
-        ]
+        sentences = [[looked_up[word] for word in e.source] for e in examples]
+        targets = [list(map(lexicon.canonical, e.target)) for e in examples]
+        patterns = [_pattern(target, of, variables) for target, of in zip(targets, sentences, strict=True)]
         # What neither the lexicon nor a variable can produce needs a symbol of its own.
         symbols, trigrams = Vocabulary.build(patterns, SPECIAL_SYMBOLS), Trigrams.count(patterns)
-        targets = [list(map(lexicon.canonical, e.target)) for e in examples]
+        kinds = None if writing is None else writing.notation.language.symbols
         return cls(
             task,
             words,
@@ -122,7 +125,8 @@ class Codec:
             data.share_names,
             writing,
             Companions.learn(targets, (e.source for e in examples)),
-            Succession() if writing is None else Succession.learn(targets, writing.notation.language.symbols),
+            Succession() if kinds is None else Succession.learn(targets, kinds),
+            Origins() if kinds is None else Origins.learn(_with_positions(targets, sentences, variables), kinds),
         )
 
     @property
@@ -190,12 +194,19 @@ class Codec:
 
     def without_rules(self) -> Codec:
         """The same with nothing ruled out."""
-        return replace(self, companions=Companions(), succession=Succession())
+        return replace(self, companions=Companions(), succession=Succession(), origins=Origins())
 
-    def ruled_out(self, tokens: Sequence[str]) -> np.ndarray | None:
-        """Whether token i must not come directly before token k, with a row for the start and a column for the end: it
-        would part companions, or follow what its kind never follows; None if nothing is."""
-        found = [of for of in (self.companions.apart(tokens), self.succession.apart(tokens)) if of is not None]
+    def ruled_out(self, tokens: Sequence[str], multiset: CanonicalMultiset) -> np.ndarray | None:
+        """Whether token i of a multiset must not come directly before token k, with a row for the start and a column
+        for the end: it would part companions, or follow what its kind never follows, or not from that word; None if
+        nothing is."""
+        is_value = np.isin(multiset.symbols, (LEX_ID, VAR_ID))
+        rules = (
+            self.companions.apart(tokens),
+            self.succession.apart(tokens),
+            self.origins.apart(tokens, np.where(is_value, multiset.source_index, NOWHERE)),
+        )
+        found = [of for of in rules if of is not None]
         return np.logical_or.reduce(found) if found else None
 
     def output(self, tokens: Sequence[str]) -> str:
@@ -261,6 +272,8 @@ class Codec:
             "writing": None if self.writing is None else self.writing.to_json(),
             "companions": self.companions.to_json(),
             "never": sorted(self.succession.never),
+            "within": sorted(self.origins.within),
+            "between": sorted(self.origins.between),
         }
         return json.dumps(state, ensure_ascii=False)
 
@@ -271,6 +284,10 @@ class Codec:
         task = task.with_knowledge(state["knowledge"] if "knowledge" in state else old_knowledge(task.name, symbols))
         writing = Writing.from_json(state["writing"], task) if state.get("writing") else None
         kinds = Symbols() if writing is None else writing.notation.language.symbols
+        never, within, between = (
+            frozenset((first, second) for first, second in state.get(rule, ()))
+            for rule in ("never", "within", "between")
+        )
         return cls(
             task,
             Vocabulary.from_list(state["words"], specials=WORD_SPECIALS),
@@ -282,7 +299,8 @@ class Codec:
             bool(state["share_names"]),
             writing,
             Companions.from_json(state["companions"]) if state.get("companions") else Companions(),
-            Succession(kinds, frozenset((first, second) for first, second in state.get("never", ()))),
+            Succession(kinds, never),
+            Origins(kinds, within, between),
         )
 
 
@@ -315,6 +333,17 @@ def _entry(word: str, lowercase: bool, share_names: bool, seen_in_lower_case: fr
     if share_names and _shape(word, seen_in_lower_case) == "name":
         return NAME
     return word.lower() if lowercase else word
+
+
+def _with_positions(
+    targets: Sequence[Sequence[str]], sentences: Sequence[Sequence[str | None]], variables: bool
+) -> Iterator[tuple[Sequence[str], list[int]]]:
+    """Targets, each token with the position of its word: that which a variable names, or the only one it is copied
+    from; NOWHERE for all others."""
+    for target, lexical in zip(targets, sentences, strict=True):
+        producers = Producers(lexical, (), variables)
+        possible = [producers.value_positions(token) for token in target]
+        yield target, [positions[0] if len(positions) == 1 else NOWHERE for positions in possible]
 
 
 def _pattern(tokens: Iterable[str], lexical: Sequence[str | None], variables: bool) -> list[str]:

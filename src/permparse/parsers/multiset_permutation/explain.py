@@ -58,7 +58,7 @@ class Explainer:
         with one_thread():
             problem = jump_problem(self.scorer, [sentence], [multiset])
             tokens = self.codec.tokens(multiset, sentence)
-            problem = within_rules(problem, [tokens], self.codec.ruled_out)
+            problem = within_rules(problem, [(tokens, multiset)], self.codec.ruled_out)
         clock.stop("score jumps")
         self.decoder(problem)
         clock.stop("order")

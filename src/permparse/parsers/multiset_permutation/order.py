@@ -33,8 +33,8 @@ SCORE_LIMIT = 50.0
 
 OrderDecoder = Callable[[JumpProblem], list[Decoded]]
 """How scores become an order, for each example of a batch."""
-RuledOut = Callable[[Sequence[str]], np.ndarray | None]
-"""Whether token i must not come directly before token k, as `Codec.ruled_out` says."""
+RuledOut = Callable[[Sequence[str], CanonicalMultiset], np.ndarray | None]
+"""Whether token i of a multiset must not come directly before token k, as `Codec.ruled_out` says."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def order(
         chosen = [filled[i] for i in batch]
         with one_thread():
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
-            problem = within_rules(problem, [tagged[i].tokens for i in chosen], ruled_out)
+            problem = within_rules(problem, [(tagged[i].tokens, tagged[i].multiset) for i in chosen], ruled_out)
         found = decoder(problem)
         with one_thread():
             results.update(zip(chosen, with_log_probs(problem, found), strict=True))
@@ -88,7 +88,8 @@ def n_best_orders(
     if not len(tagged.multiset):
         return [EMPTY]
     with one_thread():
-        problem = within_rules(jump_problem(scorer, [sentence], [tagged.multiset]), [tagged.tokens], ruled_out)
+        problem = jump_problem(scorer, [sentence], [tagged.multiset])
+        problem = within_rules(problem, [(tagged.tokens, tagged.multiset)], ruled_out)
     steps = decoder.steps if isinstance(decoder, PathSearch) else search_orders.steps
     orders = k_best(problem, n, steps=steps)[0]
     if not isinstance(decoder, PathSearch):
@@ -111,9 +112,11 @@ def jump_problem(
     return problem
 
 
-def within_rules(problem: JumpProblem, tokens: Sequence[Sequence[str]], ruled_out: RuledOut) -> JumpProblem:
-    """The problem, of the tokens of some examples, with every jump that is ruled out made APART worse."""
-    parted = [ruled_out(of) for of in tokens]
+def within_rules(
+    problem: JumpProblem, examples: Sequence[tuple[Sequence[str], CanonicalMultiset]], ruled_out: RuledOut
+) -> JumpProblem:
+    """The problem, of some examples, with every jump that is ruled out made APART worse."""
+    parted = [ruled_out(tokens, multiset) for tokens, multiset in examples]
     if all(of is None for of in parted):
         return problem
     start, jump, end = problem.start.clone(), problem.jump.clone(), problem.end.clone()

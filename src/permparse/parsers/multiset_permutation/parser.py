@@ -245,7 +245,7 @@ class MultisetPermutationParser(Parser):
         multiset = codec.multiset_of(parse.multisets, sentence)
         data = OrderData.of(codec, EncodedExamples([sentence], [gold]), [multiset])
         problem, allowed = data.problem(self.scorer, [0])
-        problem = within_rules(problem, [codec.tokens(multiset, sentence)], codec.ruled_out)
+        problem = within_rules(problem, [(codec.tokens(multiset, sentence), multiset)], codec.ruled_out)
         best_gold = decode(problem.with_allowed(allowed))[0].score
         return "search" if best_gold > parse.score + 1e-6 else "model"
 

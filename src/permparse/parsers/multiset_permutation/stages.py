@@ -247,7 +247,7 @@ class OrderStage(Stage):
         return StepResult(losses.sum() / max(1, tokens), len(batch), right, decisions, weight=tokens)
 
     def evaluate(self) -> Scores:
-        ordered = order(self._scorer, self._validation.sentences, self._tagged, search_orders, lambda _: None)
+        ordered = order(self._scorer, self._validation.sentences, self._tagged, search_orders, lambda *_: None)
         gold = self._validation.targets
         right = [[t.tokens[i] for i in o.order] == y for t, o, y in zip(self._tagged, ordered, gold, strict=True)]
         freq = [same_multiset(t.tokens, y) for t, y in zip(self._tagged, gold, strict=True)]

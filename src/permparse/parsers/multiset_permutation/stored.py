@@ -74,9 +74,16 @@ class _Notation(_Stored):
     kinds: dict[Token, Token] = {}
 
 
+class _Statements(_Stored):
+    brackets: dict[Token, Token]
+    separator: Token
+    leading: dict[Token, Token]
+
+
 class _Writing(_Stored):
     pieces: dict[str, Any] | None = None
     first_position: int | None = Field(default=None, ge=0, le=1)
+    statements: _Statements | None = None
     notation: _Notation = _Notation()
 
 
@@ -96,6 +103,8 @@ class _Codec(_Stored):
     writing: _Writing | None = None
     companions: _Companions | None = None
     never: list[Pair] = []
+    within: list[Pair] = []
+    between: list[Pair] = []
 
 
 class _Calibration(_Stored):

@@ -1,0 +1,64 @@
+"""Which kinds of output tokens follow each other only if they come from one word, and which only if they do not.
+
+In `eat agent 2 1` the number behind a predicate is its own, and two numbers in a row are those of two words. Where
+training outputs never have it otherwise, no order of new tokens should.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from permparse.text.notation.symbols import Symbols
+
+OFTEN = 100
+"""How often kinds must follow each other if it is to mean anything that the words were always, or never, the same."""
+
+NOWHERE = -1
+"""The position of a token of which no word is known to be its own."""
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Pairs of kinds that follow each other only ``within`` a word, or only ``between`` words."""
+
+    symbols: Symbols = field(default_factory=Symbols)
+    within: frozenset[Pair] = frozenset()
+    between: frozenset[Pair] = frozenset()
+
+    @classmethod
+    def learn(cls, outputs: Iterable[tuple[Sequence[str], Sequence[int]]], symbols: Symbols) -> Origins:
+        """From the tokens of training outputs, each with the position of its word where that is certain, else
+        NOWHERE."""
+        same, different = Counter[Pair](), Counter[Pair]()
+        for tokens, positions in outputs:
+            kinds = [symbols.of(token)[0] for token in tokens]
+            for pair, (first, second) in zip(pairwise(kinds), pairwise(positions), strict=True):
+                if NOWHERE not in (first, second):
+                    (same if first == second else different)[pair] += 1
+        within = frozenset(pair for pair, count in same.items() if count >= OFTEN and pair not in different)
+        between = frozenset(pair for pair, count in different.items() if count >= OFTEN and pair not in same)
+        return cls(symbols, within, between)
+
+    def apart(self, tokens: Sequence[str], positions: np.ndarray) -> np.ndarray | None:
+        """Whether token i must not come directly before token k, with a row for the start and a column for the end;
+        None if all may. *Shape:* [n + 1, n + 1]."""
+        if not tokens or not (self.within or self.between):
+            return None
+        kinds = [self.symbols.of(token)[0] for token in tokens]
+        known = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        of = np.array([known[kind] for kind in kinds], dtype=np.intp)
+        certain = (positions != NOWHERE)[:, None] & (positions != NOWHERE)
+        same = positions[:, None] == positions
+        n = len(tokens)
+        found = np.zeros((n + 1, n + 1), dtype=bool)
+        for pairs, forbidden in ((self.within, ~same & certain), (self.between, same & certain)):
+            rule = np.array([[(a, b) in pairs for b in known] for a in known], dtype=bool)
+            found[:n, :n] |= rule[of[:, None], of[None, :]] & forbidden
+        return found

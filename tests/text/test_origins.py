@@ -1,0 +1,56 @@
+"""Which kinds of tokens follow each other only within a word, or only between words."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from permparse.text.notation.symbols import Symbols
+from permparse.text.origins import NOWHERE, OFTEN, Origins
+
+# the sailor ate a pie: sailor 1 eat 2 1 2 4 pie 4
+TOKENS, POSITIONS = "sailor 1 eat 2 1 2 4 pie 4".split(), [1, 1, 2, 2, 1, 2, 4, 4, 4]
+LEARNED = Origins.learn([(TOKENS, POSITIONS)] * OFTEN, Symbols())
+
+
+def broken(tokens: list[str], positions: list[int]) -> int:
+    """How many rules an order breaks."""
+    found = LEARNED.apart(tokens, np.array(positions))
+    assert found is not None
+    assert not found[-1].any() and not found[:, -1].any()  # the start and the end are never ruled out
+    return sum(int(found[i, i + 1]) for i in range(len(tokens) - 1))
+
+
+def test_rules_are_what_training_never_breaks():
+    assert LEARNED.within == {("<word>", "<number>")}
+    assert LEARNED.between == {("<number>", "<number>")}
+    assert broken(TOKENS, POSITIONS) == 0
+
+
+def test_a_word_is_followed_by_its_own_number_and_numbers_are_of_two_words():
+    tokens, positions = ["boy", "1", "1", "run", "3"], [1, 1, 1, 3, 3]
+    good = {tuple(tokens[i] for i in order) for order in permutations(range(5)) if not broken(*_ordered(order))}
+    assert ("boy", "1", "run", "3", "1") in good
+    assert not any(pair in zip(order, order[1:], strict=False) for order in good for pair in (("1", "1"), ("boy", "3")))
+
+
+def _ordered(order: tuple[int, ...]) -> tuple[list[str], list[int]]:
+    tokens, positions = ["boy", "1", "1", "run", "3"], [1, 1, 1, 3, 3]
+    return [tokens[i] for i in order], [positions[i] for i in order]
+
+
+def test_tokens_of_no_certain_word_are_free():
+    assert broken(["boy", "1", "1"], [1, 1, 1]) == 1
+    assert broken(["boy", "1", "1"], [NOWHERE, 1, NOWHERE]) == 0
+    nowhere = [NOWHERE] * len(TOKENS)
+    assert Origins.learn([(TOKENS, nowhere)] * OFTEN, Symbols()) == Origins(Symbols())
+
+
+def test_what_is_rare_rules_nothing_out():
+    found = Origins.learn([(["boy", "1"], [1, 1])] * (OFTEN - 1), Symbols())
+    assert found.apart(["boy", "2"], np.array([1, 2])) is None
+
+
+def test_no_tokens():
+    assert LEARNED.apart([], np.array([], dtype=int)) is None
