@@ -33,7 +33,9 @@ def test_statements_are_found():
 
 
 def test_statements_stand_with_their_positions():
-    given = output("* ring ( x 3 ) ; eat . agent ( x 1 , Emma ) AND eat . theme ( x 1 , x 3 ) AND ring . on ( x 3 , x 6 )")
+    given = output(
+        "* ring ( x 3 ) ; eat . agent ( x 1 , Emma ) AND eat . theme ( x 1 , x 3 ) AND ring . on ( x 3 , x 6 )"
+    )
     gathered = output(
         "eat . agent ( x 1 , Emma ) AND eat . theme ( x 1 , x 3 ) AND * ring ( x 3 ) AND ring . on ( x 3 , x 6 )"
     )

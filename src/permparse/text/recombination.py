@@ -3,6 +3,9 @@
 A span is a run of words whose tokens are a run of the output. *the cake* and *the cake on the table* have both stood
 between *saw* and the full stop, and their tokens between `theme` and the end; so one may take the place of the other
 wherever it stands, as subject too (after Andreas, 2020, good-enough compositional data augmentation).
+
+One or two tokens may have strayed: in `* cake 1 roll 2 1` the tokens of *the cake* are `* cake 1`, and another `1`
+tells what rolled. They are replaced one by one, by those of a span that has as many of the same kind.
 """
 
 from __future__ import annotations
@@ -16,43 +19,42 @@ from typing import NamedTuple, TypeAlias
 
 LONGEST = 20
 """Words of a span at most."""
+MOST_STRAYS = 2
 TRIES = 10
 """Draws for each example that is wanted, at most: small or uniform data has little to recombine."""
 BOUND = "\0"
 """Stands at both ends of a sentence and of an output."""
 
-Surroundings: TypeAlias = tuple[str, str, str, str]
-Content: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-Shape: TypeAlias = tuple[int, int]
+Surroundings: TypeAlias = tuple[str, ...]
+Content: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+Structure: TypeAlias = tuple[tuple[str, int], ...]
+"""Tokens by kind, each with the number of its word, counted as they first appear."""
 
 
 class Span(NamedTuple):
-    """Words [first, last) whose tokens are the tokens [begin, end)."""
+    """Words [first, last) whose tokens are the tokens [begin, end) and ``strays``."""
 
     first: int
     last: int
     begin: int
     end: int
-
-    @property
-    def shape(self) -> Shape:
-        """How many words and tokens it has."""
-        return self.last - self.first, self.end - self.begin
+    strays: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Aligned:
     """A sentence and its output: each token with the position of the word it comes from. Positions beyond the last word
-    belong to no word, and to no span."""
+    belong to no word, and to no span. ``kinds`` are the tokens with all values made alike, if they are known."""
 
     words: tuple[str, ...]
     tokens: tuple[str, ...]
     positions: tuple[int, ...]
+    kinds: tuple[str, ...] | None = None
 
     @cached_property
     def spans(self) -> list[Span]:
-        """All spans but the whole sentence that begin and end with words that have tokens: *to* of *to Emma* says what
-        the surroundings ask for, not what the span is."""
+        """All spans but the whole sentence that begin and end with words that have tokens in its run: *to* of *to Emma*
+        says what the surroundings ask for, not what the span is. What has strayed comes from one word."""
         tokens_at: dict[int, list[int]] = defaultdict(list)
         for token, position in enumerate(self.positions):
             tokens_at[position].append(token)
@@ -61,34 +63,83 @@ class Aligned:
             inside: list[int] = []
             for last in range(first + 1, min(len(self.words), first + LONGEST) + 1):
                 inside += tokens_at[last - 1]
-                bounded = tokens_at[first] and tokens_at[last - 1] and last - first < len(self.words)
-                if bounded and max(inside) - min(inside) + 1 == len(inside):
-                    found.append(Span(first, last, min(inside), max(inside) + 1))
+                if tokens_at[first] and tokens_at[last - 1] and last - first < len(self.words):
+                    span = self._span(first, last, sorted(inside))
+                    found += [] if span is None else [span]
         return found
 
+    def _span(self, first: int, last: int, inside: Sequence[int]) -> Span | None:
+        """The span of these words, whose tokens are ``inside``, if they make one."""
+        begin, end = _longest_run(inside)
+        strays = tuple(token for token in inside if not begin <= token < end)
+        ends = {first, last - 1} <= set(self.positions[begin:end])
+        few = len(strays) <= MOST_STRAYS and len({self.positions[i] for i in strays}) <= 1
+        return Span(first, last, begin, end, strays) if ends and few else None
+
     def content(self, span: Span) -> Content:
-        """The words and the tokens of a span."""
-        return self.words[span.first : span.last], self.tokens[span.begin : span.end]
+        """The words of a span, its tokens, and those that have strayed."""
+        strays = tuple(self.tokens[i] for i in span.strays)
+        return self.words[span.first : span.last], self.tokens[span.begin : span.end], strays
 
     def surroundings(self, span: Span) -> Surroundings:
-        """The words and the tokens on both sides of a span."""
-        words, tokens = (BOUND, *self.words, BOUND), (BOUND, *self.tokens, BOUND)
-        return words[span.first].lower(), words[span.last + 1].lower(), tokens[span.begin], tokens[span.end + 1]
+        """The words and the tokens on both sides of a span, and the tokens that have strayed from it, each with what it
+        follows."""
+        words, tokens = (BOUND, *self.words, BOUND), (*self.tokens, BOUND)
+        strays = (part for i in span.strays for part in (*self._before(i), tokens[i]))
+        beside = words[span.first].lower(), words[span.last + 1].lower(), *self._before(span.begin), tokens[span.end]
+        return *beside, *strays
+
+    def structure(self, span: Span) -> Structure:
+        """What a span is like, whatever its words: those of a noun alone, and of a noun with a phrase, begin alike."""
+        kinds = self.tokens if self.kinds is None else self.kinds
+        number: dict[int, int] = {}
+        return tuple(
+            (kinds[i], number.setdefault(self.positions[i], len(number))) for i in (*span.strays, *range(*span[2:4]))
+        )
+
+    def _before(self, token: int) -> tuple[str, str]:
+        """The kind of the token two places before, and the token right before."""
+        kinds = self.tokens if self.kinds is None else self.kinds
+        return kinds[token - 2] if token > 1 else BOUND, self.tokens[token - 1] if token else BOUND
 
     def replaced(self, span: Span, other: Aligned, by: Span) -> Aligned:
-        """This example with a span of another one in the place of its own."""
-        longer = by.shape[0] - span.shape[0]
-
-        def moved(positions: Sequence[int]) -> list[int]:
-            return [position if position < span.first else position + longer for position in positions]
-
-        new = [position - by.first + span.first for position in other.positions[by.begin : by.end]]
-        words, tokens = other.content(by)
+        """This example with a span of another one, of as many strays, in the place of its own."""
+        longer, moved = (by.last - by.first) - (span.last - span.first), span.first - by.first
+        tokens = list(self.tokens)
+        positions = [position if position < span.first else position + longer for position in self.positions]
+        for own, new in zip(span.strays, by.strays, strict=True):
+            tokens[own], positions[own] = other.tokens[new], other.positions[new] + moved
+        new_positions = [position + moved for position in other.positions[by.begin : by.end]]
         return Aligned(
-            (*self.words[: span.first], *words, *self.words[span.last :]),
-            (*self.tokens[: span.begin], *tokens, *self.tokens[span.end :]),
-            (*moved(self.positions[: span.begin]), *new, *moved(self.positions[span.end :])),
+            (*self.words[: span.first], *other.words[by.first : by.last], *self.words[span.last :]),
+            (*tokens[: span.begin], *other.tokens[by.begin : by.end], *tokens[span.end :]),
+            (*positions[: span.begin], *new_positions, *positions[span.end :]),
         )
+
+
+def _differ_by_an_end(one: Structure, other: Structure) -> bool:
+    """Whether the longer of two begins or ends as the shorter one does."""
+    short, long = sorted((one, other), key=len)
+    return len(short) < len(long) and (long[: len(short)] == short or _renumbered(long[-len(short) :]) == short)
+
+
+def _renumbered(structure: Structure) -> Structure:
+    """Words counted from the first of these tokens on."""
+    number: dict[int, int] = {}
+    return tuple((kind, number.setdefault(word, len(number))) for kind, word in structure)
+
+
+def _longest_run(numbers: Sequence[int]) -> tuple[int, int]:
+    """The longest run of successive numbers, as [begin, end); the first of equally long ones."""
+    best = begin = numbers[0]
+    end = longest = best
+    for number in numbers:
+        if number != end:
+            begin = number
+        end = number + 1
+        if end - begin > longest - best:
+            best, longest = begin, end
+    return best, longest
 
 
 Place: TypeAlias = tuple[Aligned, Span]
@@ -100,7 +151,7 @@ class Recombiner:
     def __init__(self, examples: Sequence[Aligned], seed: int) -> None:
         self._examples, self._random = list(examples), random.Random(seed)
         self._around: dict[Content, list[Surroundings]] = defaultdict(list)
-        self._within: dict[Surroundings, dict[Shape, list[Place]]] = defaultdict(lambda: defaultdict(list))
+        self._within: dict[Surroundings, dict[Structure, list[Place]]] = defaultdict(lambda: defaultdict(list))
         known: set[tuple[Surroundings, Content]] = set()
         for example in self._examples:
             for span in example.spans:
@@ -108,7 +159,7 @@ class Recombiner:
                 if (around, content) not in known:
                     known.add((around, content))
                     self._around[content].append(around)
-                    self._within[around][span.shape].append((example, span))
+                    self._within[around][example.structure(span)].append((example, span))
 
     def recombined(self, number: int) -> list[Aligned]:
         """So many new examples, or as many as there are; no sentence twice, and none that is known."""
@@ -130,13 +181,16 @@ class Recombiner:
                 yield found
 
     def _drawn(self, example: Aligned) -> Aligned | None:
-        """The example with one span replaced; rather by one of another shape, which may be at a place that is new to
-        it, than by other words in the same structure."""
+        """The example with one span replaced by one that has something more at one end, or less, which may be at a
+        place that is new to it; or else by other words in the same structure. All structures are equally likely."""
         if not example.spans:
             return None
         span = self._random.choice(example.spans)
         content = example.content(span)
-        places = self._within[self._random.choice(self._around[content])]
-        pools = [of for shape, of in places.items() if shape != span.shape] or list(places.values())
-        other, by = self._random.choice(self._random.choices(pools, [len(of) for of in pools])[0])
+        places, own = self._within[self._random.choice(self._around[content])], example.structure(span)
+        pools = [of for structure, of in places.items() if _differ_by_an_end(own, structure)] or [places.get(own, [])]
+        pool = self._random.choice(pools)
+        if not pool:  # the same tokens come from other words there
+            return None
+        other, by = self._random.choice(pool)
         return None if other.content(by) == content else example.replaced(span, other, by)

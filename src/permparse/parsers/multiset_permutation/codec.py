@@ -23,13 +23,13 @@ from permparse.parsers.recipe import Data
 from permparse.tasks import Task, build_lexicon
 from permparse.text import (
     LEX,
+    NOWHERE,
     SPECIAL_SYMBOLS,
     VAR,
     Companions,
     Copies,
     Example,
     Lexicon,
-    NOWHERE,
     Origins,
     Producers,
     Succession,

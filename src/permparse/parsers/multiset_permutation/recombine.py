@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import torch
 
@@ -16,6 +17,8 @@ from permparse.text import VAR, Aligned, Example, Recombiner, is_variable
 
 DOUBT = 6.0
 """A recombined example is left out if the tagger holds another multiset to be more likely by so much (natural log)."""
+SURPLUS = 3
+"""Examples that are made for each one that is wanted, to choose new structures from."""
 MOST_EXAMPLES = 20_000
 """Examples that spans are taken from, evenly spread."""
 
@@ -23,9 +26,14 @@ MOST_EXAMPLES = 20_000
 def recombined_examples(
     codec: Codec, tagger: MultisetTagger, scorer: JumpScorer, data: TagData, number: int, seed: int
 ) -> list[Example]:
-    """So many new examples made of the training examples, or as many as can be made and are not doubted."""
-    made = Recombiner(aligned(codec, tagger, scorer, data), seed).recombined(number)
-    examples = [example for example in (_example(codec, of) for of in made) if example is not None]
+    """So many new examples made of the training examples, or as many as can be made and are not doubted; rather those
+    of a structure that training lacks."""
+    known = aligned(codec, tagger, scorer, data)
+    made = Recombiner(known, seed).recombined(SURPLUS * number)
+    structures = {_structure(codec, of) for of in known}
+    # Sorting is stable: all new structures come first, each kind in the order in which they were drawn.
+    made.sort(key=lambda of: _structure(codec, of) in structures)
+    examples = list(islice((example for of in made if (example := _example(codec, of)) is not None), number))
     encoded = EncodedExamples.of(codec, examples)
     likeliest = [tagging.best.log_prob for tagging in tag(codec, tagger, encoded.sentences)]
     log_probs = multiset_log_probs(codec, tagger, encoded)
@@ -46,9 +54,23 @@ def aligned(codec: Codec, tagger: MultisetTagger, scorer: JumpScorer, data: TagD
         for i, found in zip(batch, decode(problem.with_allowed(allowed)), strict=True):
             positions[i] = multisets[i].source_index[list(found.order)].tolist()
     return [
-        Aligned(sentence.words, tuple(_without_numbers(codec, target)), tuple(positions[i]))
+        Aligned(
+            sentence.words,
+            tuple(_without_numbers(codec, target)),
+            tuple(positions[i]),
+            tuple(codec.pattern(target, sentence)),
+        )
         for i, (sentence, target) in enumerate(zip(encoded.sentences, encoded.targets, strict=True))
     ]
+
+
+def _structure(codec: Codec, of: Aligned) -> tuple[tuple[str, ...], ...]:
+    """What each word contributes, with all that is copied made alike."""
+    sentence = codec.encode(of.words)
+    at_words: list[list[str]] = [[] for _ in range(len(sentence))]
+    for kind, position in zip(codec.pattern(of.tokens, sentence), of.positions, strict=True):
+        at_words[position].append(kind)
+    return tuple(tuple(sorted(kinds)) for kinds in at_words)
 
 
 def _without_numbers(codec: Codec, target: Sequence[str]) -> list[str]:
