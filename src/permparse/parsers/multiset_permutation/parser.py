@@ -46,6 +46,7 @@ from permparse.parsers.multiset_permutation.stages import (
     TagData,
     TagStage,
     annotated,
+    share_tagged_right,
     tag_data,
 )
 from permparse.parsers.multiset_permutation.stored import check_codec, read_calibration
@@ -149,17 +150,11 @@ class MultisetPermutationParser(Parser):
         validation = EncodedExamples.of(codec, splits.validation)
         data = tag_data(codec, splits.train, recipe.tagger)
         yield from self._both_stages(TAG, ORDER, recipe, data, validation)
-        if recipe.recombined and self._freq(validation) >= SOLVED:
+        if recipe.recombined and share_tagged_right(codec, self.tagger, validation) >= SOLVED:
             number = round(recipe.recombined * len(splits.train))
             more = recombined_examples(codec, self.tagger, self.scorer, data, number, recipe.seed)
             data = replace(tag_data(codec, [*splits.train, *more], recipe.tagger), recombined=len(more))
             yield from self._both_stages(TAG_AGAIN, ORDER_AGAIN, recipe.training_again(), data, validation)
-
-    def _freq(self, examples: EncodedExamples) -> float:
-        """The share of sentences with a right multiset."""
-        taggings = tag(self.codec, self.tagger, examples.sentences)
-        right = [same_multiset(t.best.tokens, gold) for t, gold in zip(taggings, examples.targets, strict=True)]
-        return sum(right) / max(1, len(right))
 
     def _both_stages(
         self, first: str, second: str, recipe: MultisetPermutationRecipe, data: TagData, validation: EncodedExamples

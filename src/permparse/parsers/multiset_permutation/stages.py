@@ -150,13 +150,18 @@ class TagStage(Stage):
         return StepResult(self._tagger.loss(examples, hint).mean(), len(batch))
 
     def evaluate(self) -> Scores:
-        taggings = tag(self._codec, self._tagger, self._validation.sentences)
-        right = [same_multiset(t.best.tokens, gold) for t, gold in zip(taggings, self._validation.targets, strict=True)]
-        freq = sum(right) / max(1, len(right))
+        freq = share_tagged_right(self._codec, self._tagger, self._validation)
         log_probs = gold_log_probs(self._codec, self._tagger, self._validation)
         log_prob = float(log_probs.mean()) if len(log_probs) else 0.0
         # Where Freq cannot tell, because nothing or everything is right, the likelihood of the gold multisets does.
         return Scores(freq + TIE * log_prob, {"Freq": freq, "log P": log_prob}, smooth=log_prob)
+
+
+def share_tagged_right(codec: Codec, tagger: MultisetTagger, examples: EncodedExamples) -> float:
+    """Freq: the share of sentences whose likeliest multiset is the gold one."""
+    taggings = tag(codec, tagger, examples.sentences)
+    right = [same_multiset(t.best.tokens, gold) for t, gold in zip(taggings, examples.targets, strict=True)]
+    return sum(right) / max(1, len(right))
 
 
 @dataclass(frozen=True)
