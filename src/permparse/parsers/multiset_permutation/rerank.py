@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
 from permparse.nn import JumpScorer, MultisetTagger
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
@@ -58,14 +59,17 @@ class Reranker:
         rivals: list[tuple[EncodedSentence, Tagged]] = []
         for i, (tagging, first) in enumerate(zip(taggings, best, strict=True)):
             if first.surprise > 0:
-                likely = list(tagging.n_best(self.candidates))[1:]
-                better = [t for t in likely if t.log_prob > first.score(self.surprise_weight)]
+                better = self._likelier(tagging, first.score(self.surprise_weight))
                 owners += [i] * len(better)
                 rivals += [(tagging.sentence, t) for t in better]
         for i, rival in zip(owners, self.in_order(rivals), strict=True):
             if rival.score(self.surprise_weight) > best[i].score(self.surprise_weight):
                 best[i] = rival
         return best
+
+    def _likelier(self, tagging: Tagging, least: float) -> list[Tagged]:
+        """The multisets after the likeliest whose log probability is above ``least``; no others are made."""
+        return list(takewhile(lambda t: t.log_prob > least, islice(tagging.n_best(self.candidates), 1, None)))
 
     def n_best(self, tagging: Tagging, n: int) -> list[Candidate]:
         """The n likeliest multisets of a sentence, each in its n best orders."""
