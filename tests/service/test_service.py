@@ -1,78 +1,22 @@
-"""The service: answers, typed errors, limits, and nothing of the inside in any of them."""
+"""The service: answers, typed errors, and nothing of the inside in any of them."""
 
-import asyncio
 import json
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
-from fastapi import FastAPI
 
 from permparse import Parser, UserError
 from permparse.parsers import Parse
-from permparse.service import batcher as batcher_module
-from permparse.service.app import create_app, shed
-from permparse.service.batcher import Batcher, Job, Overloaded
-from permparse.service.metrics import Metrics
-from permparse.service.middleware import Shed
+from permparse.service.app import create_app
 from permparse.service.settings import ServiceSettings
 from permparse.tasks import get_task
+from service.in_process import OUTPUT, SENTENCE, Client, Gate
 
-SENTENCE = "Ines gave a bell to Dora ."
-OUTPUT = "give(1, agent=Ines, theme=3, recipient=Dora); a bell(3)"
 TOKEN = "a secret of many letters"
 
-
-class Client:
-    """Calls an application in this process, its start and end included."""
-
-    def __init__(self, app: FastAPI, wait: bool = True) -> None:
-        self.app, self.wait = app, wait
-        self.loop = asyncio.new_event_loop()
-
-    def __enter__(self) -> "Client":
-        self.lifespan = self.app.router.lifespan_context(self.app)
-        self.loop.run_until_complete(self.lifespan.__aenter__())
-        if self.wait:
-            assert self.app.state.batcher.ready.wait(60)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.loop.run_until_complete(self.lifespan.__aexit__(None, None, None))
-        self.loop.close()
-
-    def all(self, *requests: tuple) -> list:
-        """The answers to requests that are sent at once: (method, path, keyword arguments)."""
-
-        async def send() -> list:
-            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
-                return await asyncio.gather(*(client.request(m, p, **options) for m, p, options in requests))
-
-        return self.loop.run_until_complete(send())
-
-    def get(self, path: str, **options: object):
-        return self.all(("GET", path, options))[0]
-
-    def parse(self, sentence: object, **more: object):
-        return self.all(("POST", "/parse", {"json": {"sentence": sentence, **more}}))[0]
-
-    def post(self, **options: object):
-        return self.all(("POST", "/parse", options))[0]
-
-
-@pytest.fixture(autouse=True)
-def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Warming up for every test would take longer than the tests."""
-    monkeypatch.setattr(batcher_module, "warm_up", lambda _: None)
-
-
-@pytest.fixture(scope="module")
-def box() -> Parser:
-    return Parser.load("fragment")
+pytestmark = pytest.mark.usefixtures("_cold")
 
 
 @pytest.fixture(scope="module")
@@ -214,70 +158,6 @@ def test_what_there_is_to_know(client: Client) -> None:
     assert {"/parse", "/model", "/health", "/ready", "/metrics"} <= schema["paths"].keys()
 
 
-def test_requests_of_many_clients_are_parsed_together(box: Parser) -> None:
-    sizes: list[int] = []
-
-    class Counting:
-        task = box.task
-
-        def parse_each(self, sentences: list[str], n_best: int = 1) -> list[Parse | UserError]:
-            sizes.append(len(sentences))
-            return box.parse_each(sentences, n_best)
-
-        def explain(self, parse: Parse) -> None:
-            return None
-
-    patient = ServiceSettings(model="x", max_seconds=600)  # a busy machine refuses nobody
-    with Client(create_app(patient, Counting)) as client:  # type: ignore[arg-type]
-        sizes.clear()
-        one = ("POST", "/parse", {"json": {"sentence": SENTENCE}})
-        responses = client.all(*[one] * 40)
-    assert {response.status_code for response in responses} == {200}
-    assert sum(sizes) == 40
-    assert max(sizes) > 1
-
-
-class Gate:
-    """A parser that waits until it is let go on."""
-
-    def __init__(self, box: Parser) -> None:
-        self.box, self.task = box, box.task
-        self.open = threading.Event()
-
-    def parse_each(self, sentences: list[str], n_best: int = 1) -> list[Parse | UserError]:
-        if sentences[0] not in (*self.task.samples, *self.task.deep_samples):
-            assert self.open.wait(60)
-        return self.box.parse_each(sentences, n_best)
-
-    def explain(self, parse: Parse) -> None:
-        return None
-
-
-def test_a_full_queue_answers_503_and_what_was_accepted_is_answered(box: Parser) -> None:
-    gate = Gate(box)
-    settings = ServiceSettings(model="x", max_queue=8)
-    with Client(create_app(settings, lambda: gate)) as client:  # type: ignore[arg-type, return-value]
-        threading.Timer(0.5, gate.open.set).start()
-        one = ("POST", "/parse", {"json": {"sentence": "the nurse slept ."}})
-        responses = client.all(*[one] * 120)
-    codes = [response.status_code for response in responses]
-    assert set(codes) == {200, 503}
-    assert codes.count(200) >= 8
-    refused = next(response for response in responses if response.status_code == 503)
-    assert refused.headers["retry-after"] == "1"
-    assert refused.json()["errors"][0]["code"] == "overloaded"
-
-
-def test_a_request_that_takes_too_long_is_given_up(box: Parser) -> None:
-    gate = Gate(box)
-    settings = ServiceSettings(model="x", max_seconds=0.05)
-    with Client(create_app(settings, lambda: gate)) as client:  # type: ignore[arg-type, return-value]
-        response = client.parse(["the nurse slept .", "the nurse slept ."])
-        gate.open.set()
-    assert response.status_code == 504
-    assert [error["code"] for error in response.json()["errors"]] == ["timeout", "timeout"]
-
-
 def test_one_sentence_that_breaks_the_parser_costs_no_other_its_answer(box: Parser) -> None:
     class Fragile(Gate):
         def parse_each(self, sentences: list[str], n_best: int = 1) -> list[Parse | UserError]:
@@ -346,131 +226,6 @@ def test_the_log_holds_no_sentence_unless_asked(box: Parser, caplog: pytest.LogC
         assert ("Ines" in caplog.text) == log_text
         line: dict = caplog.records[0].msg  # type: ignore[assignment]
         assert (line["path"], line["status"], line["items"]) == ("/parse", 200, 1)
-
-
-def test_closing_answers_what_waits(box: Parser) -> None:
-    batcher = Batcher(lambda: box, ServiceSettings(model="x"), Metrics())
-    batcher.start()
-    assert batcher.ready.wait(60)
-    jobs = [Job(SENTENCE, 1, False) for _ in range(70)]
-    batcher.submit(jobs)
-    batcher.close()
-    assert all(job.answer.result(0).parse.output == OUTPUT for job in jobs)
-    with pytest.raises(Overloaded):
-        batcher.submit([Job(SENTENCE, 1, False)])
-
-
-def test_closing_does_not_wait_for_a_parser_that_is_still_loading(box: Parser) -> None:
-    wait = threading.Event()
-
-    def slowly() -> Parser:
-        assert wait.wait(60)
-        return box
-
-    batcher = Batcher(slowly, ServiceSettings(model="x"), Metrics())
-    batcher.start()
-    batcher.close()
-    assert batcher._thread.is_alive()
-    wait.set()
-    batcher._thread.join(60)
-    assert not batcher.ready.is_set()
-
-
-def test_a_request_is_taken_whole_or_not_at_all(box: Parser) -> None:
-    wait = threading.Event()
-
-    def slowly() -> Parser:
-        assert wait.wait(60)
-        return box
-
-    batcher = Batcher(slowly, ServiceSettings(model="x", max_queue=5), Metrics())
-    batcher.start()
-    batcher.submit([Job(SENTENCE, 1, False) for _ in range(3)])
-    with pytest.raises(Overloaded):
-        batcher.submit([Job(SENTENCE, 1, False) for _ in range(3)])
-    assert batcher.waiting == 3
-    wait.set()
-    assert batcher.ready.wait(60)
-    batcher.close()
-
-
-def test_a_queue_that_would_take_too_long_is_full(box: Parser) -> None:
-    batcher = _idle(box, max_seconds=10)
-    job = Job(SENTENCE, 1, False)
-    batcher._keep_pace(1.0 / job.effort(120))
-    batcher.submit([job] * 6)
-    with pytest.raises(Overloaded) as refused:
-        batcher.submit([job])
-    assert refused.value.retry_after == 6
-
-
-@pytest.mark.parametrize(
-    "costly",
-    [Job("nurse " * 100, 1, False), Job(SENTENCE, 20, False), Job(SENTENCE, 5, True)],
-    ids=["long", "n", "why"],
-)
-def test_a_queue_of_what_costs_more_is_full_with_less(box: Parser, costly: Job) -> None:
-    batcher = _idle(box, max_seconds=10)
-    batcher._keep_pace(0.1 / Job(SENTENCE, 1, False).effort(120))
-    batcher.submit([costly, costly])
-    with pytest.raises(Overloaded):
-        batcher.submit([Job(SENTENCE, 1, False)])
-
-
-def test_a_sentence_that_is_far_too_long_does_not_count_as_one(box: Parser) -> None:
-    batcher = _idle(box)
-    batcher._keep_pace(1e-6)
-    batcher.submit([Job("nurse " * 3000, 1, False)])
-    batcher.submit([Job(SENTENCE, 1, False)])
-
-
-def _idle(box: Parser, **settings: float) -> Batcher:
-    """A batcher whose thread never runs."""
-    batcher = Batcher(lambda: box, ServiceSettings(model="x", **settings), Metrics())
-    batcher._thread.is_alive = lambda: True  # type: ignore[method-assign]
-    return batcher
-
-
-def test_an_overload_is_refused_before_anything_is_read(box: Parser, caplog: pytest.LogCaptureFixture) -> None:
-    batcher, metrics = _idle(box, max_queue=1), Metrics()
-    batcher.ready.set()
-    guard = Shed(_never, batcher, metrics)
-    batcher.submit([Job(SENTENCE, 1, False)])
-    sent: list = []
-
-    async def send(message: dict) -> None:
-        sent.append(message)
-
-    caplog.set_level("INFO", "permparse.service")
-    for _ in range(3):
-        asyncio.run(guard({"type": "http", "path": "/parse", "method": "POST"}, _never, send))  # type: ignore[arg-type]
-    start, body = sent[:2]
-    headers = dict(start["headers"])
-    assert (start["status"], headers[b"retry-after"], headers[b"x-content-type-options"]) == (503, b"1", b"nosniff")
-    assert json.loads(body["body"])["errors"][0]["code"] == "overloaded"
-    assert 'permparse_requests_total{path="/parse",status="503"} 3.0' in metrics.text().decode()
-    assert [record.msg["event"] for record in caplog.records] == ["overloaded"]  # type: ignore[index]
-
-
-async def _never(*_: object) -> None:
-    raise AssertionError("the request was read")
-
-
-def test_while_parses_are_refused_all_else_is_answered(box: Parser) -> None:
-    gate = Gate(box)
-    settings = ServiceSettings(model="x", max_queue=1)
-    with Client(create_app(settings, lambda: gate)) as client:  # type: ignore[arg-type, return-value]
-        batcher = client.app.state.batcher
-        batcher.submit([Job("the nurse slept .", 1, False)])
-        while batcher.waiting:  # until it is being parsed
-            time.sleep(0.01)
-        batcher.submit([Job("the nurse slept .", 1, False)])
-        assert client.parse(SENTENCE).status_code == 503
-        client.app = shed(client.app)  # type: ignore[assignment]
-        assert client.parse(SENTENCE).status_code == 503
-        for path in ("/health", "/ready", "/metrics", "/"):
-            assert client.get(path).status_code == 200
-        gate.open.set()
 
 
 def test_settings_travel_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:
