@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permparse.text import Aligned, Recombiner
-from permparse.text.recombination import MOST_STRAYS, Span
+from permparse.text.recombination import EXCHANGED, MOST_STRAYS, Span
 
 SAW = Aligned(("Emma", "saw", "the", "cake"), ("see", "agent", "Emma", "theme", "*", "cake"), (1, 1, 0, 1, 2, 3))
 SAW_PP = Aligned(
@@ -118,3 +118,45 @@ def test_a_token_that_has_strayed_is_replaced_as_well() -> None:
         (1, 1, 1, 2, 1, 4, 4, 4, 5, 5, 1),
     )
     assert wanted in Recombiner([rolled, gave, gave_pp], seed=0).recombined(20)
+
+
+def test_what_stands_for_each_other_often_may_do_so_at_a_new_place() -> None:
+    """*Emma* and *the pie* (`# * pie #`) behind many verbs, but only *the pie* between *gave* and *to*."""
+    seen = [
+        Aligned((f"saw{i}", "Emma"), (f"see{i}", "#", "Emma"), (0, 0, 1), kinds=("<word>", "#", "<Name>"))
+        for i in range(EXCHANGED)
+    ] + [
+        Aligned(
+            (f"saw{i}", "the", "pie"),
+            (f"see{i}", "#", "#", "*", "pie", "#"),
+            (0, 0, 2, 1, 2, 2),
+            kinds=("<word>", "#", "#", "*", "<word>", "#"),
+        )
+        for i in range(EXCHANGED)
+    ]
+    gave = Aligned(
+        ("gave", "the", "pie", "to", "Al"),
+        ("give", "#", "#", "give", "#", "Al", "*", "pie", "#"),
+        (0, 0, 2, 0, 0, 4, 1, 2, 2),
+        kinds=("<word>", "#", "#", "<word>", "#", "<Name>", "*", "<word>", "#"),
+    )
+    wanted = Aligned(("gave", "Emma", "to", "Al"), ("give", "#", "Emma", "give", "#", "Al"), (0, 0, 1, 0, 0, 3))
+    assert wanted in Recombiner([*seen, gave], seed=0).recombined(500)
+    assert wanted not in Recombiner([*seen[1:], gave], seed=0).recombined(500)  # too few verbs
+
+
+@given(aligned(), aligned(), st.randoms())
+def test_an_exchanged_span_leaves_the_rest_as_it_was(example: Aligned, other: Aligned, choice: random.Random) -> None:
+    whole = [span for span in other.spans if not span.strays]
+    if not example.spans or not whole:
+        return
+    span, by = choice.choice(example.spans), choice.choice(whole)
+    made = example.exchanged(span, other, by)
+    words, tokens, _ = other.content(by)
+    _, removed, strays = example.content(span)
+    assert made.words == example.words[: span.first] + words + example.words[span.last :]
+    assert Counter(made.tokens) == Counter(example.tokens) - Counter(removed + strays) + Counter(tokens)
+    for token, i in zip(made.tokens, made.positions, strict=True):
+        assert token[:-1] == (made.words[i] if i < len(made.words) else "end")
+    if not span.strays:
+        assert made == example.replaced(span, other, by)

@@ -6,26 +6,35 @@ wherever it stands, as subject too (after Andreas, 2020, good-enough composition
 
 One or two tokens may have strayed: in `* cake 1 roll 2 1` the tokens of *the cake* are `* cake 1`, and another `1`
 tells what rolled. They are replaced one by one, by those of a span that has as many of the same kind.
+
+Structures that stand for each other in many surroundings, as *Emma* and *the cake* behind verbs, may do so everywhere.
 """
 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 LONGEST = 20
 """Words of a span at most."""
 MOST_STRAYS = 2
+EXCHANGED = 20
+"""Surroundings in which two structures must both have stood if they may stand for each other everywhere."""
+MOST_EXCHANGED = 12
+"""Tokens of a structure at most that stands for others."""
 TRIES = 10
 """Draws for each example that is wanted, at most: small or uniform data has little to recombine."""
 BOUND = "\0"
 """Stands at both ends of a sentence and of an output."""
 
 Surroundings: TypeAlias = tuple[str, ...]
+"""Two words, three tokens, and three more for each that has strayed."""
+WITHOUT_STRAYS = 5
 Content: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 Structure: TypeAlias = tuple[tuple[str, int], ...]
 """Tokens by kind, each with the number of its word, counted as they first appear."""
@@ -116,11 +125,30 @@ class Aligned:
             (*positions[: span.begin], *new_positions, *positions[span.end :]),
         )
 
+    def exchanged(self, span: Span, other: Aligned, by: Span) -> Aligned:
+        """This example with a span of another one, which has no strays, in the place of its own: where the first token
+        has strayed to, if any has, since the others only follow from it."""
+        longer, moved = (by.last - by.first) - (span.last - span.first), span.first - by.first
+        place, gone = min(span.strays, default=span.begin), {*span.strays, *range(span.begin, span.end)}
+        found: list[tuple[str, int]] = []
+        for i, (token, position) in enumerate(zip(self.tokens, self.positions, strict=True)):
+            if i == place:
+                found += [(other.tokens[k], other.positions[k] + moved) for k in range(by.begin, by.end)]
+            if i not in gone:
+                found.append((token, position if position < span.first else position + longer))
+        words = (*self.words[: span.first], *other.words[by.first : by.last], *self.words[span.last :])
+        return Aligned(words, tuple(token for token, _ in found), tuple(position for _, position in found))
+
 
 def _differ_by_an_end(one: Structure, other: Structure) -> bool:
     """Whether the longer of two begins or ends as the shorter one does."""
-    short, long = sorted((one, other), key=len)
-    return len(short) < len(long) and (long[: len(short)] == short or _renumbered(long[-len(short) :]) == short)
+    short, long = (one, other) if len(one) < len(other) else (other, one)
+    size = len(short)
+    if size == len(long) or long[:size] == short:
+        return size < len(long)
+    # Words have other numbers at the end of a structure: kinds alone rule most of them out.
+    kinds = long[-1][0] == short[-1][0] and long[-size][0] == short[0][0]
+    return kinds and _renumbered(long[-size:]) == short
 
 
 def _renumbered(structure: Structure) -> Structure:
@@ -160,6 +188,24 @@ class Recombiner:
                     known.add((around, content))
                     self._around[content].append(around)
                     self._within[around][example.structure(span)].append((example, span))
+        self._exchangeable, self._whole = self._exchanges()
+
+    def _exchanges(self) -> tuple[dict[Structure, list[Structure]], dict[Structure, list[Place]]]:
+        """The structures that may stand for each one everywhere, and where each has stood without strays."""
+        together: Counter[tuple[Structure, Structure]] = Counter()
+        whole: dict[Structure, list[Place]] = defaultdict(list)
+        for around, places in self._within.items():
+            if len(around) == WITHOUT_STRAYS:
+                short = sorted(structure for structure in places if len(structure) <= MOST_EXCHANGED)
+                together.update(combinations(short, 2))
+                for structure in short:
+                    whole[structure] += places[structure]
+        found: dict[Structure, list[Structure]] = defaultdict(list)
+        for (one, other), number in together.items():
+            if number >= EXCHANGED:
+                found[one].append(other)
+                found[other].append(one)
+        return dict(found), dict(whole)
 
     def recombined(self, number: int) -> list[Aligned]:
         """So many new examples, or as many as there are; no sentence twice, and none that is known."""
@@ -181,13 +227,17 @@ class Recombiner:
                 yield found
 
     def _drawn(self, example: Aligned) -> Aligned | None:
-        """The example with one span replaced by one that has something more at one end, or less, which may be at a
-        place that is new to it; or else by other words in the same structure. All structures are equally likely."""
+        """The example with one span replaced: half the time by a structure that may stand for its own, if there is any;
+        else by one that has something more at one end, or less, which may be at a place that is new to it; or else by
+        other words in the same structure. All structures are equally likely."""
         if not example.spans:
             return None
         span = self._random.choice(example.spans)
-        content = example.content(span)
-        places, own = self._within[self._random.choice(self._around[content])], example.structure(span)
+        content, own = example.content(span), example.structure(span)
+        others = self._exchangeable.get(own)
+        if others and self._random.random() < 0.5:
+            return example.exchanged(span, *self._random.choice(self._whole[self._random.choice(others)]))
+        places = self._within[self._random.choice(self._around[content])]
         pools = [of for structure, of in places.items() if _differ_by_an_end(own, structure)] or [places.get(own, [])]
         pool = self._random.choice(pools)
         if not pool:  # the same tokens come from other words there

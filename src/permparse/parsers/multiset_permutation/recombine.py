@@ -9,11 +9,12 @@ import torch
 
 from permparse.base.batching import sorted_batches, spread
 from permparse.nn import JumpScorer, MultisetTagger
-from permparse.parsers.multiset_permutation.codec import Codec
+from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
 from permparse.parsers.multiset_permutation.stages import EncodedExamples, OrderData, TagData, multiset_log_probs
-from permparse.parsers.multiset_permutation.tag import BATCH, annotate, tag
+from permparse.parsers.multiset_permutation.tag import BATCH, annotate, same_multiset, tag
 from permparse.permutation.decoding import decode
-from permparse.text import VAR, Aligned, Example, Recombiner, is_variable
+from permparse.text import LEX, VAR, Aligned, Example, Recombiner, is_variable
+from permparse.text.notation.symbols import shape
 
 DOUBT = 6.0
 """A recombined example is left out if the tagger holds another multiset to be more likely by so much (natural log)."""
@@ -58,9 +59,17 @@ def aligned(codec: Codec, tagger: MultisetTagger, scorer: JumpScorer, data: TagD
             sentence.words,
             tuple(_without_numbers(codec, target)),
             tuple(positions[i]),
-            tuple(codec.pattern(target, sentence)),
+            tuple(_kinds(codec, target, sentence)),
         )
         for i, (sentence, target) in enumerate(zip(encoded.sentences, encoded.targets, strict=True))
+    ]
+
+
+def _kinds(codec: Codec, target: Sequence[str], sentence: EncodedSentence) -> list[str]:
+    """The tokens with variables made alike, and what is copied by its shape: names are not like other words."""
+    return [
+        shape(token) if kind == LEX else kind
+        for token, kind in zip(target, codec.pattern(target, sentence), strict=True)
     ]
 
 
@@ -79,9 +88,10 @@ def _without_numbers(codec: Codec, target: Sequence[str]) -> list[str]:
 
 
 def _example(codec: Codec, made: Aligned) -> Example | None:
-    """The example of tokens at their words; None if its output is written in other tokens than these."""
+    """The example of tokens at their words; None if its output is written in other tokens than these. Their order may
+    be another: that of statements says nothing."""
     tokens = [str(i) if token == VAR else token for token, i in zip(made.tokens, made.positions, strict=True)]
     words = [made.words[i] if i < len(made.words) else None for i in made.positions]
     surface = [codec.lexicon.surface(token, word) for token, word in zip(tokens, words, strict=True)]
     example = Example(made.words, tuple(surface), codec.output(surface), " ".join(made.words))
-    return example if codec.target(example) == tokens else None
+    return example if same_multiset(codec.target(example), tokens) else None
