@@ -1,11 +1,12 @@
-"""Sentences in the notation of COGS with a phrase on the subject, of our own making: what a parser of COGS was worked
-out on, in place of the generalisation set.
+"""Sentences of our own making in the notation of COGS, on which parsers of COGS as a raw file were worked out, in place
+of the generalisation set.
 
-    python benchmarks/subject_phrases.py subjects.tsv
+    python benchmarks/cogs_probes.py probes.tsv
     permparse train COGS/train.tsv --option dev=COGS/dev.tsv --seed 0 --output runs/cogs
-    permparse evaluate runs/cogs --file subjects.tsv
+    permparse evaluate runs/cogs --file probes.tsv
 
-Training has phrases on objects alone: *ate a cake on the table*, never *a cake on the table rolled*.
+Training has phrases on objects alone: *ate a cake on the table*, never *a cake on the table rolled*; and no name stands
+between a verb and *to*, as in *gave Zorba to Emma*.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ NOUNS = ["boy", "girl", "cat", "dog", "captain", "hedgehog", "cake", "rose", "te
 PLACES = ["table", "bed", "house", "tray", "box", "room", "stage", "chair"]
 WHERE = ["in", "on", "beside"]
 DOING = {"ate": "eat", "painted": "paint", "drew": "draw", "cleaned": "clean", "saw": "see", "found": "find"}
+GIVING = {"gave": "give", "sold": "sell", "lended": "lend", "sent": "send"}
+NAMES = ["Zorba", "Lina", "Paula", "Quentin"]
 RESTING = {"slept": "sleep", "smiled": "smile", "ran": "run", "screamed": "scream"}
 
 
@@ -49,8 +52,8 @@ class Sentence:
         self.said.append((position, f"{predicate} . agent ( x _ {position} , x _ {subject} )"))
         return predicate, position
 
-    def line(self) -> str:
-        """A whole sentence, its form, and a category."""
+    def phrase_on_the_subject(self) -> str:
+        """The boy on a chair slept."""
         (noun, subject), where = self.noun(NOUNS), self.chance.choice(WHERE)
         self.words.append(where)
         _, place = self.noun(PLACES)
@@ -61,20 +64,35 @@ class Sentence:
             predicate, verb = self.verb(DOING, subject)
             _, thing = self.noun(NOUNS)
             self.said.append((verb, f"{predicate} . theme ( x _ {verb} , x _ {thing} )"))
+        return self._line("phrase on the subject")
+
+    def name_before_to(self) -> str:
+        """The boy gave Zorba to Emma."""
+        _, subject = self.noun(NOUNS)
+        (predicate, verb), name = self.verb(GIVING, subject), self.chance.choice(NAMES)
+        self.words += [name, "to", "Emma"]
+        self.said.append((verb, f"{predicate} . theme ( x _ {verb} , {name} )"))
+        self.said.append((verb, f"{predicate} . recipient ( x _ {verb} , Emma )"))
+        return self._line("name before to")
+
+    def _line(self, category: str) -> str:
+        """The sentence, its form, and a category."""
         sentence = " ".join([self.words[0].capitalize(), *self.words[1:], "."])
         said = " AND ".join(text for _, text in sorted(self.said, key=lambda pair: pair[0]))
-        return f"{sentence}\t{' ; '.join([*self.definite, said])}\tphrase on the subject\n"
+        return f"{sentence}\t{' ; '.join([*self.definite, said])}\t{category}\n"
 
 
 def main() -> None:
     """Write the file."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("file", type=Path)
-    arguments.add_argument("--number", type=int, default=300, help="of sentences")
+    arguments.add_argument("--number", type=int, default=300, help="of sentences of each kind")
     arguments.add_argument("--seed", type=int, default=0, help="of the sentences")
     chosen = arguments.parse_args()
     chance = random.Random(chosen.seed)
-    chosen.file.write_text("".join(Sentence(chance).line() for _ in range(chosen.number)), encoding="utf-8")
+    lines = [Sentence(chance).phrase_on_the_subject() for _ in range(chosen.number)]
+    lines += [Sentence(chance).name_before_to() for _ in range(chosen.number)]
+    chosen.file.write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
