@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from permparse.text.notation import (
@@ -35,6 +36,7 @@ LEVELS = {
 number of arguments varies."""
 
 
+REMEMBERED = 100_000
 ENOUGH = 5_000
 """Outputs that show what its brackets are."""
 
@@ -90,12 +92,25 @@ class Writing:
 
     def shorten(self, output: str) -> list[str]:
         """The target tokens of an output."""
-        return [self._renumbered(token, -1) for token in self.notation.shorten(self.cut(output))]
+        return [self._renumbered(token, -1) for _, token in self._kept(output)]
 
     def heads(self, output: str) -> list[int | None]:
         """For each target token that is a key, as `agent` in `see(agent = …)`, the index of the one in front of its
         bracket; None for all others."""
-        return self.notation.heads(self.cut(output))
+        return self.notation.heads(self.cut(output), [at for at, _ in self._kept(output)])
+
+    def _kept(self, output: str) -> list[tuple[int, str]]:
+        """What the notation keeps of an output, remembered: training asks for it again and again."""
+        found = self._remembered.get(output)
+        if found is None:
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            found = self._remembered[output] = self.notation.kept(self.cut(output))
+        return found
+
+    @cached_property
+    def _remembered(self) -> dict[str, list[tuple[int, str]]]:
+        return {}
 
     def restore(self, target: Sequence[str]) -> str:
         """The output that target tokens stand for; of any sequence, without an exception."""
@@ -104,7 +119,7 @@ class Writing:
 
     def exceptional(self, outputs: Sequence[str]) -> float:
         """Share of the outputs that the rules alone do not restore."""
-        short = [self.notation.shorten(self.cut(output)) for output in outputs]
+        short = [[token for _, token in self._kept(output)] for output in outputs]
         return sum(map(self.notation.has_exception, short)) / max(1, len(short))
 
     def to_json(self) -> dict[str, Any]:

@@ -34,12 +34,11 @@ class Notation:
 
     def shorten(self, tokens: Sequence[str]) -> list[str]:
         """The tokens that rules do not restore. O(n)."""
-        return [token for _, token in self._kept(tokens)]
+        return [token for _, token in self.kept(tokens)]
 
-    def heads(self, tokens: Sequence[str]) -> list[int | None]:
-        """For each key that `shorten` keeps, the index among the kept tokens of the one in front of its bracket; None
-        for all else, and where that one is dropped."""
-        kept = [at for at, _ in self._kept(tokens)]
+    def heads(self, tokens: Sequence[str], kept: Sequence[int]) -> list[int | None]:
+        """For each key among the tokens that are kept, given by their indices, the number of the one in front of its
+        bracket; None for all else, and where that one is dropped."""
         number = {at: i for i, at in enumerate(kept)}
         walk, before, head_of = Walk(self.language), list[int](), dict[int, int]()
         for at, token in enumerate(self.language.ends.named(tokens)):
@@ -53,8 +52,8 @@ class Notation:
                 before.pop()
         return [number.get(head_of.get(at, -1)) for at in kept]
 
-    def _kept(self, tokens: Sequence[str]) -> list[tuple[int, str]]:
-        """The tokens that rules do not restore, marked where need be, with their indices."""
+    def kept(self, tokens: Sequence[str]) -> list[tuple[int, str]]:
+        """The tokens that rules do not restore, with their indices, marked where need be. O(n)."""
         if not all(tokens):
             raise ValueError(f"a token of an output may not be empty: {list(tokens)}")
         tokens, dropped = self.language.ends.named(tokens), self.language.dropped
