@@ -200,7 +200,7 @@ class Codec:
         """Whether token i of a multiset must not come directly before token k, with a row for the start and a column
         for the end: it would part companions, or follow what its kind never follows, or not from that word; None if
         nothing is."""
-        is_value = np.isin(multiset.symbols, (LEX_ID, VAR_ID))
+        is_value = multiset.symbols < len(SPECIAL_SYMBOLS)
         rules = (
             self.companions.apart(tokens),
             self.succession.apart(tokens),
