@@ -129,9 +129,7 @@ def within_rules(
     def less(scores: torch.Tensor, ruled: np.ndarray) -> torch.Tensor:
         return scores - APART * torch.from_numpy(ruled).to(scores)
 
-    return replace(
-        problem, start=less(problem.start, start), jump=less(problem.jump, jump), end=less(problem.end, end)
-    )
+    return replace(problem, start=less(problem.start, start), jump=less(problem.jump, jump), end=less(problem.end, end))
 
 
 @dataclass(frozen=True)
