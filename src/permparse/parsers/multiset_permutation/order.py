@@ -69,7 +69,8 @@ def order(
         scorer.eval()
     results: dict[int, Ordered] = {}
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
-    for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH):
+    words = [len(sentences[i]) for i in filled]
+    for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH, others=words):
         chosen = [filled[i] for i in batch]
         with one_thread():
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
