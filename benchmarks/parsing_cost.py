@@ -25,6 +25,7 @@ from rich.table import Table
 
 from permparse import Parser, load_recipe
 from permparse.base.console import note, out
+from permparse.base.provenance import Provenance
 from permparse.parsers.multiset_permutation.order import search_orders
 from permparse.parsers.registry import parser_class
 from permparse.permutation import JumpProblem
@@ -35,6 +36,8 @@ from solver import _kilobytes as kilobytes
 SIZES = (100, 200, 400, 800, 1600, 3200)
 HARD = ("random", "tied", "pairs", "points")
 NO_LIMIT = 10**6
+ORDINARY_LIMIT = 2000
+"""Tokens up to which exponents are fitted as well."""
 
 
 @dataclass
@@ -135,12 +138,17 @@ def main() -> None:
             table.add_row(f"{cost.words:,}", cost.kind, f"{cost.tokens:,}", f"{cost.seconds:.2f}", "", proven)
     out.print(table)
     slopes = {kind: exponent(found, "seconds") for kind, found in costs.items()}
+    short = {kind: [cost for cost in found if cost.tokens <= ORDINARY_LIMIT] for kind, found in costs.items()}
+    short_slopes = {kind: exponent(found, "seconds") for kind, found in short.items() if len(found) > 1}
     for kind, slope in slopes.items():
-        out.print(f"{kind}: time grows as n^{slope:.2f}")
+        limited = f", up to {ORDINARY_LIMIT:,} tokens as n^{short_slopes[kind]:.2f}" if kind in short_slopes else ""
+        out.print(f"{kind}: time grows as n^{slope:.2f}{limited}")
     out.print(f"ordinary: memory grows as n^{exponent(costs['ordinary'], 'megabytes'):.2f}")
     if arguments.output:
         rows = [asdict(cost) for found in costs.values() for cost in found]
-        arguments.output.write_text(json.dumps({"costs": rows, "time_exponents": slopes}, indent=1) + "\n")
+        memory = exponent(costs["ordinary"], "megabytes")
+        figures = {"time_exponents": slopes, "up_to_2000_tokens": short_slopes, "memory_exponent": memory}
+        arguments.output.write_text(json.dumps({"costs": rows, **figures, **asdict(Provenance())}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

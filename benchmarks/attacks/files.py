@@ -14,7 +14,7 @@ from permparse.cli import run
 
 SECONDS = 120.0
 """A file that takes longer counts as a hang."""
-LARGEST = 1000
+LARGEST = 5000
 """Lines of a file at most."""
 ADAPTED = 10
 """One file of so many is trained with `adapt`, which tries what suits it."""

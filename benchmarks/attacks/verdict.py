@@ -17,7 +17,7 @@ from pathlib import Path
 
 Answer = tuple[str, str, str]
 """Name of an attack, verdict and detail."""
-SHARES = os.cpu_count() or 1
+SHARES = len(os.sched_getaffinity(0))
 """Processes that share the attacks of a section."""
 FAULT = "FAULT "
 """How a verdict begins that must not happen."""

@@ -67,7 +67,8 @@ def test_gradient_by_finite_differences(reverse):
     steps = torch.arange(3).flip(0).numpy() if reverse else torch.arange(3).numpy()
     given = torch.randn(7, 8, dtype=torch.float64, requires_grad=True)
     w = torch.randn(8, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda given, w: _Recurrence.apply(given, w, sizes, steps), (given, w))
+    before = _steps_before(sizes, steps)
+    assert torch.autograd.gradcheck(lambda given, w: _Recurrence.apply(given, w, before), (given, w))
 
 
 def test_steps_know_the_ones_before():

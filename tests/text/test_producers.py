@@ -46,7 +46,7 @@ def test_what_nothing_can_produce_is_reported_with_its_multiplicity():
 @pytest.mark.parametrize(("token", "verdict"), [("0", True), ("12", True), ("01", False), ("²", False), ("٣", False)])
 def test_a_variable_is_a_decimal_number_without_leading_zeros(token, verdict):
     assert is_variable(token) is verdict
-    assert (producers([None] * 20, variables=True).kind(token) == VAR) is verdict
+    assert (producers([None] * 20, variables=True).kinds([token]) == [VAR]) is verdict
 
 
 def test_empty_target_has_no_copies():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permparse.base.batching import bucketed, sorted_batches, spread
+from permparse.base.batching import PADDING, bucketed, sorted_batches, spread
 
 lengths = st.lists(st.integers(0, 60), min_size=1, max_size=200)
 
@@ -32,6 +32,16 @@ def test_lengths_in_a_batch_are_similar() -> None:
 
 def test_long_examples_come_in_small_batches() -> None:
     assert all(len(batch) == 1 for batch in sorted_batches([1000] * 5, 64))
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 90)), min_size=1, max_size=200), st.integers(1, 64))
+def test_batches_hold_little_padding(sizes, batch) -> None:
+    tokens, words = np.array(sizes).T
+    batches = sorted_batches(tokens.tolist(), batch, others=words.tolist())
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(sizes)))
+    for of in batches:
+        padding = sum(len(of) * lengths[of].max() - lengths[of].sum() for lengths in (tokens, words))
+        assert padding <= PADDING
 
 
 @given(st.integers(0, 500), st.integers(0, 50))

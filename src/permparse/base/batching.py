@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+PADDING = 200
+"""Positions beyond the ends of shorter examples that cost about as much as another batch."""
+
 
 def bucketed(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Every example once, in shuffled batches whose lengths differ little (a tenth of jitter keeps batches
@@ -15,17 +18,24 @@ def bucketed(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def sorted_batches(lengths: Sequence[int], batch: int, cells: int = 40_000) -> list[np.ndarray]:
-    """Every example once, longest first; a batch holds at most ``batch`` examples and ``cells`` squared
-    lengths."""
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
+def sorted_batches(
+    lengths: Sequence[int], batch: int, cells: int = 40_000, others: Sequence[int] | None = None
+) -> list[np.ndarray]:
+    """Every example once, longest first; a batch holds at most ``batch`` examples, ``cells`` squared lengths and
+    PADDING, that of its ``others``, further lengths of the examples, included."""
+    sizes = np.array([lengths, [0] * len(lengths) if others is None else others], dtype=np.int64)
+    order = np.lexsort(-sizes[::-1])
     batches, first = [], 0
-    while first < len(order):
-        longest = max(1, int(lengths[order[first]]))
-        count = max(1, min(batch, cells // longest**2))
-        batches.append(order[first : first + count])
-        first += count
-    return batches
+    longest, widest, used = 0, 0, 0
+    for at, (length, other) in enumerate(sizes[:, order].T.tolist()):
+        count = at - first + 1
+        wide = max(widest, other)
+        padding = (longest + wide) * count - used - length - other
+        if count > 1 and (count > min(batch, cells // max(1, longest) ** 2) or padding > PADDING):
+            batches.append(order[first:at])
+            first, used, longest, wide = at, 0, length, other
+        longest, widest, used = max(longest, length), wide, used + length + other
+    return [*batches, order[first:]] if len(order) else []
 
 
 def spread(count: int, wanted: int) -> np.ndarray:

@@ -25,13 +25,13 @@ class CanonicalMultiset:
 def canonical_multiset(counts: np.ndarray) -> CanonicalMultiset:
     """List ``counts[i, v]`` copies of every symbol v of every position i. *Shape:* integers [m, V]."""
     counts = np.asarray(counts)
-    if counts.ndim != 2 or not np.issubdtype(counts.dtype, np.integer):
+    if counts.ndim != 2 or counts.dtype.kind not in "iu":
         raise ValueError(f"counts: expected integers of shape [m, V], got {counts.dtype} {list(counts.shape)}")
-    positions, symbols = np.nonzero(counts)
+    positions, symbols = counts.nonzero()
     copies = counts[positions, symbols].astype(np.int64)
-    first = np.repeat(np.cumsum(copies) - copies, copies)
+    first = (copies.cumsum() - copies).repeat(copies)
     return CanonicalMultiset(
-        symbols=np.repeat(symbols, copies),
-        source_index=np.repeat(positions, copies),
+        symbols=symbols.repeat(copies),
+        source_index=positions.repeat(copies),
         copy_index=np.arange(len(first), dtype=np.int64) - first,
     )

@@ -28,8 +28,10 @@ class Dropout(nn.Dropout):
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """Zero with probability p, and x / (1 - p) otherwise, for each element independently; x itself if not training."""
-    if not training or p == 0 or x.device.type != "cpu" or x.dtype not in (torch.float32, torch.float64):
-        return F.dropout(x, p, training)
+    if not training:
+        return x
+    if p == 0 or x.device.type != "cpu" or x.dtype not in (torch.float32, torch.float64):
+        return F.dropout(x, p)
     result: Tensor = _Dropout.apply(x, p, int(torch.randint(RANGE, (), device="cpu")))
     return result
 

@@ -41,8 +41,7 @@ def geometric_log_attention(
         excluded = excluded | ~mask[..., None, :]
     log_miss = F.logsigmoid(-scores).masked_fill(excluded, 0.0)
     log_match = F.logsigmoid(scores).masked_fill(excluded, float("-inf"))
-    missed: Tensor = _SumOfCloser.apply(log_miss)
-    return log_match + missed
+    return log_match + sum_of_closer(log_miss)
 
 
 def by_direction(left: Float[Tensor, "*B n"], right: Float[Tensor, "*B n"]) -> Float[Tensor, "*B n n"]:
@@ -71,25 +70,36 @@ def visiting_order(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
 _remembered_order = lru_cache(maxsize=REMEMBERED_SIZE)(visiting_order)
 
 
+def sum_of_closer(x: Float[Tensor, "*B n n"]) -> Float[Tensor, "*B n n"]:
+    """y[k, i] = Σ x[k, j] over the j that row k visits before i."""
+    size = x.shape[-1]
+    # The size of an exported network is a symbol, which no cache can hold.
+    remembered = isinstance(size, int) and size <= REMEMBERED_SIZE
+    find = _remembered_order if remembered else visiting_order
+    order, rank = (index.expand(x.shape) for index in find(size, x.device))
+    if torch.is_grad_enabled() and x.requires_grad:
+        found: Tensor = _SumOfCloser.apply(x, order, rank)
+        return found
+    return _sum_before(x, order, rank)
+
+
+def _sum_before(x: Tensor, order: Tensor, rank: Tensor) -> Tensor:
+    sums = x.gather(-1, order).cumsum(-1)
+    # exclusive sums: shift by one place instead of subtracting, which would lose digits
+    return F.pad(sums, (1, -1)).gather(-1, rank)
+
+
 class _SumOfCloser(torch.autograd.Function):
-    """y[k, i] = Σ x[k, j] over the j that row k visits before i. Linear, so its gradient sums over those
-    visited after."""
+    """Linear, so its gradient sums over those visited after."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        size = x.shape[-1]
-        # The size of an exported network is a symbol, which no cache can hold.
-        remembered = isinstance(size, int) and size <= REMEMBERED_SIZE
-        find = _remembered_order if remembered else visiting_order
-        order, rank = (index.expand(x.shape) for index in find(size, x.device))
+    def forward(ctx: Any, x: Tensor, order: Tensor, rank: Tensor) -> Tensor:
         ctx.save_for_backward(order, rank)
-        sums = x.gather(-1, order).cumsum(-1)
-        # exclusive sums: shift by one place instead of subtracting, which would lose digits
-        return F.pad(sums, (1, -1)).gather(-1, rank)
+        return _sum_before(x, order, rank)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         order, rank = ctx.saved_tensors
         sums = grad.gather(-1, order).flip(-1).cumsum(-1)
-        return F.pad(sums, (1, -1)).flip(-1).gather(-1, rank)
+        return F.pad(sums, (1, -1)).flip(-1).gather(-1, rank), None, None

@@ -43,9 +43,26 @@ def packed_states(lstm: nn.LSTM, packed: PackedSequence) -> PackedSequence:
             w_ih, w_hh, b_ih, b_hh = (
                 getattr(lstm, f"{name}_l{layer}{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
             )
-            directions.append(_Recurrence.apply(F.linear(states, w_ih, b_ih + b_hh), w_hh, sizes, steps))
+            directions.append(_states(F.linear(states, w_ih, b_ih + b_hh), w_hh, _steps_before(sizes, steps)))
         states = torch.cat(directions, 1)
     return PackedSequence(states, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+
+
+def _states(given: Tensor, w: Float[Tensor, "4h h"], before: np.ndarray) -> Tensor:
+    """h of `_Recurrence`, without a graph where nobody will ask for gradients."""
+    if torch.is_grad_enabled() and (given.requires_grad or w.requires_grad):
+        states: Tensor = _Recurrence.apply(given, w, before)
+        return states
+    return _run(given, w, before)[1]
+
+
+def _run(given: Tensor, w: Tensor, before: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gates, h, c and tanh c."""
+    gates = given.detach().clone(memory_format=torch.contiguous_format)
+    h, c, tanh_c = (gates.new_empty((len(gates), w.shape[1])) for _ in range(3))
+    w_t = w.detach().t().contiguous().numpy()
+    _forward(gates.numpy(), w_t, before, h.numpy(), c.numpy(), tanh_c.numpy())
+    return gates, h, c, tanh_c
 
 
 class _Recurrence(torch.autograd.Function):
@@ -53,16 +70,12 @@ class _Recurrence(torch.autograd.Function):
     ``given`` says of the input and W h_{t-1}.
 
     *Shapes:* given [n, 4h] with the words of a step next to each other, as torch packs them; w [4h, h]; the result
-    [n, h]. ``sizes`` are the numbers of words of each step, ``steps`` the order in which they are visited.
+    [n, h]. ``before`` is what `_steps_before` says.
     """
 
     @staticmethod
-    def forward(ctx: Any, given: Tensor, w: Float[Tensor, "4h h"], sizes: np.ndarray, steps: np.ndarray) -> Tensor:
-        gates = given.detach().clone(memory_format=torch.contiguous_format)
-        h, c, tanh_c = (gates.new_empty((len(gates), w.shape[1])) for _ in range(3))
-        before = _steps_before(sizes, steps)
-        w_t = w.detach().t().contiguous().numpy()
-        _forward(gates.numpy(), w_t, before, h.numpy(), c.numpy(), tanh_c.numpy())
+    def forward(ctx: Any, given: Tensor, w: Float[Tensor, "4h h"], before: np.ndarray) -> Tensor:
+        gates, h, c, tanh_c = _run(given, w, before)
         ctx.save_for_backward(gates, w, h, c, tanh_c)
         ctx.before = before
         return h
@@ -74,7 +87,7 @@ class _Recurrence(torch.autograd.Function):
         grad_gates, previous = torch.empty_like(gates), torch.zeros_like(h)
         arrays = [x.detach().contiguous().numpy() for x in (grad, gates, w, h, c, tanh_c)]
         _backward(*arrays, ctx.before, grad_gates.numpy(), previous.numpy())
-        return grad_gates, grad_gates.t() @ previous, None, None
+        return grad_gates, grad_gates.t() @ previous, None
 
 
 def _steps_before(sizes: np.ndarray, steps: np.ndarray) -> np.ndarray:

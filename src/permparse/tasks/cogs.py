@@ -19,6 +19,7 @@ RELATIONS = frozenset(
 )
 DROPPED = frozenset([",", "_", "(", ")", "x", ".", ";", "AND"])
 DEFINITE, LAMBDA = "*", "LAMBDA"
+NO_ARGUMENTS = RELATIONS | {DEFINITE, LAMBDA}
 GROUPS = {"obj_pp_to_subj_pp": "OS", "cp_recursion": "CP", "pp_recursion": "PP"}
 LEXICAL = "Lex"
 NOT_GENERALISATION = ("in_distribution", "primitive", "exposure_example")
@@ -141,7 +142,7 @@ def in_order(target: Sequence[str]) -> list[str]:
         return list(target)
     pieces, position = [], 0
     while position < len(target):
-        end = max(position + 1, _atom(target, position + (target[position] == DEFINITE))[1])
+        end = max(position + 1, _ends(target, position + (target[position] == DEFINITE))[1])
         pieces.append(list(target[position:end]))
         position = end
     pieces.sort(key=lambda piece: (piece[0] != DEFINITE, next((int(t) for t in piece if is_variable(t)), len(target))))
@@ -152,20 +153,21 @@ def _atom(target: Sequence[str], start: int) -> tuple[str, int]:
     """The predicate at `start` with its arguments, and where it ends."""
     if start >= len(target):
         return "", start
-    end = start + 1
-    while end < len(target) and target[end] in RELATIONS:
-        end += 1
-    predicate = _argument(target[start]) + "".join(f" . {relation[1:]}" for relation in target[start + 1 : end])
-    wanted = 1 if end == start + 1 else 2
-    arguments: list[str] = []
-    while len(arguments) < wanted and end < len(target) and _is_argument(target[end]):
-        arguments.append(_argument(target[end]))
-        end += 1
-    return (f"{predicate} ( {' , '.join(arguments)} )" if arguments else predicate), end
+    relations, end = _ends(target, start)
+    predicate = _argument(target[start]) + "".join(f" . {relation[1:]}" for relation in target[start + 1 : relations])
+    arguments = " , ".join(map(_argument, target[relations:end]))
+    return (f"{predicate} ( {arguments} )" if arguments else predicate), end
 
 
-def _is_argument(token: str) -> bool:
-    return token not in RELATIONS and token not in (DEFINITE, LAMBDA)
+def _ends(target: Sequence[str], start: int) -> tuple[int, int]:
+    """Where the relations of the predicate at `start` end, and where its arguments do: one, or two of a relation."""
+    relations = min(start + 1, len(target))
+    while relations < len(target) and target[relations] in RELATIONS:
+        relations += 1
+    end, last = relations, min(relations + (1 if relations == start + 1 else 2), len(target))
+    while end < last and target[end] not in NO_ARGUMENTS:
+        end += 1
+    return relations, end
 
 
 def _argument(token: str) -> str:

@@ -44,6 +44,8 @@ class Companions:
     def apart(self, tokens: Sequence[str]) -> np.ndarray | None:
         """Whether token i must not come directly before token k, with a row for the start and a column for the end;
         None if no token is bound. *Shape:* [n + 1, n + 1]."""
+        if self.after.keys().isdisjoint(tokens) and self.before.keys().isdisjoint(tokens):
+            return None
         count = len(tokens)
         found = np.zeros((count + 1, count + 1), dtype=bool)
         for i, token in enumerate(tokens):

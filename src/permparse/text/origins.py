@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from permparse.text.kind_pairs import KindPairs, Pair
 from permparse.text.kinds import Kinds
 
 OFTEN = 100
@@ -20,8 +22,6 @@ OFTEN = 100
 
 NOWHERE = -1
 """The position of a token of which no word is known to be its own."""
-
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,13 @@ class Origins:
         None if all may. *Shape:* [n + 1, n + 1]."""
         if not tokens or not (self.within or self.between):
             return None
-        kinds = [self.kinds.of(token) for token in tokens]
-        known = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
-        of = np.array([known[kind] for kind in kinds], dtype=np.intp)
-        certain = (positions != NOWHERE)[:, None] & (positions != NOWHERE)
-        same = positions[:, None] == positions
-        n = len(tokens)
+        certain, same, n = positions != NOWHERE, positions[:, None] == positions, len(tokens)
+        of = self._pairs.numbers(tokens)
+        only_within, only_between = self._pairs.tables[:, of[:, None], of]
         found = np.zeros((n + 1, n + 1), dtype=bool)
-        for pairs, forbidden in ((self.within, ~same & certain), (self.between, same & certain)):
-            rule = np.array([[(a, b) in pairs for b in known] for a in known], dtype=bool)
-            found[:n, :n] |= rule[of[:, None], of[None, :]] & forbidden
+        found[:n, :n] = np.where(same, only_between, only_within) & certain & certain[:, None]
         return found
+
+    @cached_property
+    def _pairs(self) -> KindPairs:
+        return KindPairs(self.kinds, self.within, self.between)

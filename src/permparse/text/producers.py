@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 LEX = "<lex>"
@@ -62,12 +63,16 @@ class Producers:
     """
 
     def __init__(self, lexical: Sequence[str | None], symbols: Collection[str], variables: bool = False) -> None:
-        self._everywhere = tuple(range(len(lexical)))
+        self._lexical, self._everywhere = lexical, tuple(range(len(lexical)))
         self._symbols, self._variables = symbols, variables
-        self._copying: dict[str, tuple[int, ...]] = {}
-        for i, token in enumerate(lexical):
+
+    @cached_property
+    def _copying(self) -> dict[str, tuple[int, ...]]:
+        copying: dict[str, tuple[int, ...]] = {}
+        for i, token in enumerate(self._lexical):
             if token is not None:
-                self._copying[token] = (*self._copying.get(token, ()), i)
+                copying[token] = (*copying.get(token, ()), i)
+        return copying
 
     def of(self, token: str) -> Copies | None:
         """One copy of the token, or None if nothing can produce it."""
@@ -86,11 +91,14 @@ class Producers:
             return ()
         return found.positions if found.symbol == VAR else found.copying
 
-    def kind(self, token: str) -> str:
-        """VAR or LEX for a value of the sentence, else the token itself."""
-        if self._variables and is_variable(token) and int(token) < len(self._everywhere):
-            return VAR
-        return LEX if token in self._copying else token
+    def kinds(self, tokens: Iterable[str]) -> list[str]:
+        """For each token VAR or LEX if it is a value of the sentence, else the token itself."""
+        copied, positions = frozenset(self._lexical), len(self._everywhere)
+        named = self._variables
+        return [
+            VAR if named and is_variable(token) and int(token) < positions else LEX if token in copied else token
+            for token in tokens
+        ]
 
     def target(self, tokens: Iterable[str]) -> Target:
         """An output as copies of symbols."""

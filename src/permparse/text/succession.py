@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from permparse.text.kind_pairs import KindPairs
 from permparse.text.kinds import Kinds
 from permparse.text.notation.symbols import END, START
 
@@ -44,6 +46,11 @@ class Succession:
         None if all may. *Shape:* [n + 1, n + 1]."""
         if not self.never:
             return None
-        kinds = [self.kinds.of(token) for token in tokens]
-        rows, columns = [*kinds, START], [*kinds, END]
-        return np.array([[(a, b) in self.never for b in columns] for a in rows], dtype=bool)
+        numbers = self._pairs.numbers(tokens, START, END)
+        rows, columns = numbers[:-1], np.delete(numbers, -2)
+        found: np.ndarray = self._pairs.tables[0][rows[:, None], columns]
+        return found
+
+    @cached_property
+    def _pairs(self) -> KindPairs:
+        return KindPairs(self.kinds, self.never)

@@ -204,7 +204,7 @@ class Codec:
         """Whether token i of a multiset must not come directly before token k, with a row for the start and a column
         for the end: it would part companions, or follow what its kind never follows, or not from that word; None if
         nothing is."""
-        is_value = np.isin(multiset.symbols, (LEX_ID, VAR_ID))
+        is_value = multiset.symbols < len(SPECIAL_SYMBOLS)
         rules = (
             self.companions.apart(tokens),
             self.succession.apart(tokens),
@@ -230,7 +230,8 @@ class Codec:
         """The tokens of predicted counts [m, V], without those that nothing stands behind: L of a word it does not
         know, or a variable in a task that has none."""
         kept = np.array(counts)
-        kept[[token is None for token in sentence.lexical], LEX_ID] = 0
+        if None in sentence.lexical:
+            kept[[token is None for token in sentence.lexical], LEX_ID] = 0
         if not self.variables:
             kept[:, VAR_ID] = 0
         return canonical_multiset(kept)
@@ -248,18 +249,20 @@ class Codec:
 
     def tokens(self, multiset: CanonicalMultiset, sentence: EncodedSentence) -> list[str]:
         """The canonical tokens of a multiset, in canonical order: L(x_i) for LEX, the number i for VAR."""
-        tokens = []
+        tokens, symbols = [], self.symbols.tokens
         for symbol, i in zip(multiset.symbols.tolist(), multiset.source_index.tolist(), strict=True):
-            lexical = sentence.lexical[i]
             if symbol == LEX_ID:
+                lexical = sentence.lexical[i]
                 assert lexical is not None, f"position {i}: the lexicon has no token to copy"
                 tokens.append(lexical)
             else:
-                tokens.append(str(i) if symbol == VAR_ID else self.symbols.token(symbol))
+                tokens.append(str(i) if symbol == VAR_ID else symbols[symbol])
         return tokens
 
     def surface(self, tokens: Sequence[str], source_index: Sequence[int], sentence: EncodedSentence) -> list[str]:
         """Canonical tokens as they are printed; a token copied from a word keeps that word's spelling if it is new."""
+        if not self.lexicon.case_insensitive:
+            return list(tokens)
         words = [sentence.words[i] if i < len(sentence.words) else None for i in source_index]
         return [self.lexicon.surface(token, word) for token, word in zip(tokens, words, strict=True)]
 
@@ -373,5 +376,4 @@ def _with_positions(
 
 def _pattern(tokens: Iterable[str], lexical: Sequence[str | None], variables: bool) -> list[str]:
     """Canonical tokens, but VAR for variables and LEX for what the lexicon makes of a word of the sentence."""
-    producers = Producers(lexical, (), variables)
-    return [producers.kind(token) for token in tokens]
+    return Producers(lexical, (), variables).kinds(tokens)

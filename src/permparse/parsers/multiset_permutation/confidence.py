@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import exp, sqrt
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -35,13 +37,13 @@ class Evidence(NamedTuple):
         """How sure both stages are, all in all."""
         return self.log_prob + self.order_log_prob - self.surprise
 
-    def features(self) -> np.ndarray:
+    def features(self) -> list[float]:
         """Doubts as negative numbers, damped.
 
         The square root keeps long outputs, whose logs are sums over many tokens, on the scale of short ones.
         """
-        doubts = np.array([-self.log_prob, -self.order_log_prob, -self.weakest_jump, *self[3:]])
-        return -np.sqrt(np.maximum(0.0, doubts))
+        doubts = (-self.log_prob, -self.order_log_prob, -self.weakest_jump, *self[3:])
+        return [0.0 if doubt < 0 else -sqrt(doubt) for doubt in doubts]
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Calibration:
 
     def confidence(self, evidence: Evidence) -> float:
         """The confidence in one output."""
-        logit = float(evidence.features()[: len(self.weights)] @ np.array(self.weights)) + self.bias
-        return float(1 / (1 + np.exp(-np.clip(logit, -50, 50))))
+        logit = sum(map(mul, self.weights, evidence.features()), self.bias)
+        return 1 / (1 + exp(-min(max(logit, -50.0), 50.0)))
 
 
 def fit(evidence: Sequence[Evidence], right: Sequence[bool]) -> Calibration:
@@ -67,7 +69,7 @@ def fit(evidence: Sequence[Evidence], right: Sequence[bool]) -> Calibration:
     if not evidence:
         return Calibration()
     count = len(Evidence._fields)
-    design = np.column_stack([np.stack([row.features() for row in evidence]), np.ones(len(evidence))])
+    design = np.column_stack([np.array([row.features() for row in evidence]), np.ones(len(evidence))])
     positive = int(np.sum(right))
     high, low = (positive + 1) / (positive + 2), 1 / (len(evidence) - positive + 2)
     goal = np.where(np.array(right), high, low)

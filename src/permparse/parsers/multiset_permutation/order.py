@@ -69,7 +69,8 @@ def order(
         scorer.eval()
     results: dict[int, Ordered] = {}
     filled = [i for i, t in enumerate(tagged) if len(t.multiset)]
-    for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH):
+    words = [len(sentences[i]) for i in filled]
+    for batch in sorted_batches([len(tagged[i].multiset) for i in filled], BATCH, others=words):
         chosen = [filled[i] for i in batch]
         with one_thread():
             problem = jump_problem(scorer, [sentences[i] for i in chosen], [tagged[i].multiset for i in chosen])
@@ -119,15 +120,17 @@ def within_rules(
     parted = [ruled_out(tokens, multiset) for tokens, multiset in examples]
     if all(of is None for of in parted):
         return problem
-    start, jump, end = problem.start.clone(), problem.jump.clone(), problem.end.clone()
+    batch, size = len(parted), problem.size
+    start, jump, end = (np.zeros((batch, *shape), bool) for shape in ((size,), (size, size), (size,)))
     for b, of in enumerate(parted):
         if of is not None:
             n = len(of) - 1
-            cost = torch.from_numpy(APART * of).to(jump)
-            start[b, :n] -= cost[n, :n]
-            jump[b, :n, :n] -= cost[:n, :n]
-            end[b, :n] -= cost[:n, n]
-    return replace(problem, start=start, jump=jump, end=end)
+            start[b, :n], jump[b, :n, :n], end[b, :n] = of[n, :n], of[:n, :n], of[:n, n]
+
+    def less(scores: torch.Tensor, ruled: np.ndarray) -> torch.Tensor:
+        return scores - APART * torch.from_numpy(ruled).to(scores)
+
+    return replace(problem, start=less(problem.start, start), jump=less(problem.jump, jump), end=less(problem.end, end))
 
 
 @dataclass(frozen=True)

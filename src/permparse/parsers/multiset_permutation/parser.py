@@ -304,13 +304,13 @@ class MultisetPermutationParser(Parser):
 
     def _evidence(self, candidate: Candidate) -> Evidence:
         """What the confidence in an output depends on."""
-        unknown = candidate.sentence.ids == self.codec.words.id(UNKNOWN)
+        ids = candidate.sentence.ids.tolist()
         return Evidence(
             candidate.tagged.log_prob,
             candidate.ordered.log_prob,
             candidate.ordered.weakest,
             candidate.surprise,
-            float(unknown.mean()) if len(unknown) else 0.0,
+            ids.count(self.codec.words.id(UNKNOWN)) / max(1, len(ids)),
             float(not candidate.ordered.proven_optimal),
         )
 

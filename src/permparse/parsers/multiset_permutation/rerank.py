@@ -5,14 +5,17 @@ Of several likely multisets the parser takes the one that is likely and, once in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from permparse.nn import JumpScorer, MultisetTagger
 from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
-from permparse.parsers.multiset_permutation.order import OrderDecoder, Ordered, n_best_orders, order
+from permparse.parsers.multiset_permutation.order import BATCH, OrderDecoder, Ordered, n_best_orders, order
 from permparse.parsers.multiset_permutation.tag import Tagged, Tagging, tag
+
+ROUND = BATCH
+"""Multisets that are put in order together: a few sentences compare all of theirs at once."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +52,33 @@ class Reranker:
     def best(self, taggings: Sequence[Tagging]) -> list[Candidate]:
         """The best candidate of every sentence.
 
-        Surprise is never negative, so only multisets likelier than the score of the likeliest one are put in order:
-        none at all if that reads well. The result is that of comparing all.
+        Surprise is never negative, so only multisets likelier than the best score so far are put in order: none at all
+        if the likeliest one reads well. Of many sentences each gets a few rivals at a time, likeliest first: a good one
+        rules out the rest. The result is that of comparing all.
         """
         best = self.in_order([(t.sentence, t.best) for t in taggings])
         if self.candidates == 1 or self.surprise_weight == 0:
             return best
-        owners: list[int] = []
-        rivals: list[tuple[EncodedSentence, Tagged]] = []
-        for i, (tagging, first) in enumerate(zip(taggings, best, strict=True)):
-            if first.surprise > 0:
-                better = self._likelier(tagging, first.score(self.surprise_weight))
-                owners += [i] * len(better)
-                rivals += [(tagging.sentence, t) for t in better]
-        for i, rival in zip(owners, self.in_order(rivals), strict=True):
-            if rival.score(self.surprise_weight) > best[i].score(self.surprise_weight):
-                best[i] = rival
+        rivals = {
+            i: islice(tagging.n_best(self.candidates), 1, None)
+            for i, (tagging, first) in enumerate(zip(taggings, best, strict=True))
+            if first.surprise > 0
+        }
+        while rivals:
+            number = max(1, ROUND // len(rivals))
+            chosen = {i: self._likelier(of, best[i], number) for i, of in rivals.items()}
+            owners = [i for i, of in chosen.items() for _ in of]
+            found = self.in_order([(taggings[i].sentence, t) for i, of in chosen.items() for t in of])
+            for i, rival in zip(owners, found, strict=True):
+                if rival.score(self.surprise_weight) > best[i].score(self.surprise_weight):
+                    best[i] = rival
+            rivals = {i: of for i, of in rivals.items() if len(chosen[i]) == number}
         return best
 
-    def _likelier(self, tagging: Tagging, least: float) -> list[Tagged]:
-        """The multisets after the likeliest whose log probability is above ``least``; no others are made."""
-        return list(takewhile(lambda t: t.log_prob > least, islice(tagging.n_best(self.candidates), 1, None)))
+    def _likelier(self, others: Iterator[Tagged], best: Candidate, number: int) -> list[Tagged]:
+        """So many of the next multisets; fewer if no more are likelier than the score of the best."""
+        least = best.score(self.surprise_weight)
+        return list(islice(takewhile(lambda t: t.log_prob > least, others), number))
 
     def n_best(self, tagging: Tagging, n: int) -> list[Candidate]:
         """The n likeliest multisets of a sentence, each in its n best orders."""

@@ -9,7 +9,7 @@ from typing import final
 
 from permparse.text.notation.actions import EMIT, token_for
 from permparse.text.notation.tree import Node
-from permparse.text.notation.walk import Ahead, Language, Walk, look_ahead
+from permparse.text.notation.walk import Ahead, Language, View, Walk, look_ahead
 
 MARK = "§"
 """In front of a kept token: nothing is inserted before it. Alone at the end: nothing is inserted there."""
@@ -107,7 +107,7 @@ class Notation:
         """The token that rules insert in this state; EMIT if none."""
         if walk.run >= min(LONGEST_RUN + 4 * len(walk.levels), MOST_RUN):
             return EMIT
-        token = token_for(walk, self.rules.leaf(walk.features(ahead)).action)
+        token = token_for(walk, self.rules.leaf(View(walk, ahead)).action)
         return token if token in self.language.dropped and not walk.closes_nothing(token) else EMIT
 
     def _yields(self, guess: str, following: str) -> bool:

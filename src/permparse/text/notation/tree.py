@@ -5,7 +5,7 @@ A split sorts the values of a feature into branches by what they lead to; unseen
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, final
+from typing import Protocol, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,12 @@ LEAST_GAIN = 8.0
 DEEPEST = 24
 
 
+class Features(Protocol):
+    """A state: its features, by index."""
+
+    def __getitem__(self, feature: int, /) -> Value: ...
+
+
 @final
 @dataclass
 class Node:
@@ -32,7 +38,7 @@ class Node:
     branch_of: dict[Value, int] = field(default_factory=dict)
     otherwise: int = 0
 
-    def leaf(self, features: Sequence[Value]) -> "Node":
+    def leaf(self, features: "Features") -> "Node":
         """The leaf that a state belongs to."""
         node = self
         while node.branches:

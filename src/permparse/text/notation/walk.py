@@ -5,7 +5,7 @@ for the question where the next key belongs.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, final
 
@@ -22,33 +22,6 @@ State: TypeAlias = tuple[str | int, ...]
 
 PLACE = "place of next"
 """The feature that rules ask first: it holds at places where no training output has a bracket."""
-PLAIN = (
-    "kind of next",
-    "kind of previous",
-    "bracket",
-    "kind of head",
-    "kind of first inside",
-    "next repeats",
-    PLACE,
-    "kind of second next",
-    "kept left",
-    "kind of third next",
-    "kind of second previous",
-    "kind of last kept",
-    "kind of segment",
-    "items",
-    "kind of closed head",
-    "variables",
-    "next",
-    "previous",
-    "head",
-    "first inside",
-    "second next",
-    "second previous",
-    "last kept",
-    "segment",
-)
-"""Names of the features, general ones first. Behind them, for each counted sign, whether a bracket has all of them."""
 
 DISTANT = frozenset(
     (
@@ -133,8 +106,8 @@ class Walk:
         self._closing = language.brackets.closing
         self._closes = {closing: closing for closing in language.brackets.closing.values()} | language.ends.closing
         self.levels = [_Level(NONE, NOTHING, len(language.counted))]
-        self._previous = self._second_previous = self._last_kept = (START, START)
-        self._closed = NOTHING
+        self.previous = self.second_previous = self.last_kept = (START, START)
+        self.closed = NOTHING
         self.variables = self.last_variable = 0
         self.run = 0
 
@@ -149,15 +122,15 @@ class Walk:
         if closing is not None and (closing != token or level.bracket != token):
             if level.segment is NOTHING:
                 level.segment = symbol
-            if level.inside and level.inside[-1] == self._previous:  # the head of a bracket is no key
+            if level.inside and level.inside[-1] == self.previous:  # the head of a bracket is no key
                 level.inside.pop()
-            self.levels.append(_Level(token, self._previous, len(self._counted)))
+            self.levels.append(_Level(token, self.previous, len(self._counted)))
         elif len(self.levels) > 1 and self._closes.get(token) == self._closing[level.bracket]:
-            if level.inside and level.inside[-1] == self._previous:
-                level.last = self._previous
+            if level.inside and level.inside[-1] == self.previous:
+                level.last = self.previous
             if self.closed_levels is not None:
                 self.closed_levels.append(level)
-            self._closed = level.head if level.first is NOTHING else level.first
+            self.closed = level.head if level.first is NOTHING else level.first
             self.levels.pop()
             self.levels[-1].items += 1
         else:
@@ -165,11 +138,11 @@ class Walk:
         number = self.symbols.number(token)
         if number is not None:
             self._push_variable(number)
-        self._second_previous, self._previous = self._previous, symbol
+        self.second_previous, self.previous = self.previous, symbol
         self.run += 1
         if token not in self._dropped:
             self.run = 0
-            self._last_kept = symbol
+            self.last_kept = symbol
 
     def _push_inside(self, level: _Level, token: str, symbol: Symbol) -> None:
         level.items += 1
@@ -194,42 +167,30 @@ class Walk:
 
     def features(self, ahead: Ahead) -> State:
         """The state in front of the next kept tokens, in the order of `Language.features`."""
-        of, level = self.symbols.of, self.levels[-1]
-        first, second, third = of(ahead.first), of(ahead.second), of(ahead.third)
-        return (
-            first[0],
-            self._previous[0],
-            level.bracket,
-            level.head[0],
-            level.first[0],
-            "yes" if first in (level.first, level.second, level.segment, self._closed) else "no",
-            self._place(first),
-            second[0],
-            min(ahead.left, LEFT),
-            third[0],
-            self._second_previous[0],
-            self._last_kept[0],
-            level.segment[0],
-            self._fullness(ITEMS, level.items, level.first),
-            self._closed[0],
-            min(self.variables, MOST),
-            first[1],
-            self._previous[1],
-            level.head[1],
-            level.first[1],
-            second[1],
-            self._second_previous[1],
-            self._last_kept[1],
-            level.segment[1],
-            *[self._fullness(t, n, level.head) for t, n in zip(self._counted, level.counts, strict=True)],
-        )
+        view = View(self, ahead)
+        return tuple([view[feature] for feature in range(len(PLAIN) + len(self._counted))])
 
-    def _place(self, symbol: Symbol) -> str:
+    def repeats(self, symbol: Symbol) -> bool:
+        """Whether it stands at the beginning of the innermost bracket, or of the last one, already."""
+        level = self.levels[-1]
+        return symbol in (level.first, level.second, level.segment, self.closed)
+
+    def place(self, symbol: Symbol) -> str:
         """Where the next token belongs if it is a key."""
         company = self._company
         if symbol[1] not in company.keys:
             return NONE
-        return company.place(symbol, self._previous, [level.seen for level in self.levels])
+        return company.place(symbol, self.previous, [level.seen for level in self.levels])
+
+    def number_of_items(self) -> str:
+        """Whether the innermost bracket has all its items."""
+        level = self.levels[-1]
+        return self._fullness(ITEMS, level.items, level.first)
+
+    def number_of(self, index: int) -> str:
+        """Whether the innermost bracket has all its signs of the kind that is counted under this index."""
+        level = self.levels[-1]
+        return self._fullness(self._counted[index], level.counts[index], level.head)
 
     def _fullness(self, counted: str, number: int, head: Symbol) -> str:
         """Whether a bracket has the number of items or signs that its head always has; unknown if that varies."""
@@ -240,6 +201,54 @@ class Walk:
     def scopes(self) -> list[int]:
         """The variables bound by open brackets, innermost first."""
         return [level.scope for level in reversed(self.levels) if level.scope >= 0]
+
+
+QUESTIONS: Mapping[str, Callable[[Walk, Ahead], str | int]] = {
+    "kind of next": lambda walk, ahead: walk.symbols.of(ahead.first)[0],
+    "kind of previous": lambda walk, ahead: walk.previous[0],
+    "bracket": lambda walk, ahead: walk.levels[-1].bracket,
+    "kind of head": lambda walk, ahead: walk.levels[-1].head[0],
+    "kind of first inside": lambda walk, ahead: walk.levels[-1].first[0],
+    "next repeats": lambda walk, ahead: "yes" if walk.repeats(walk.symbols.of(ahead.first)) else "no",
+    PLACE: lambda walk, ahead: walk.place(walk.symbols.of(ahead.first)),
+    "kind of second next": lambda walk, ahead: walk.symbols.of(ahead.second)[0],
+    "kept left": lambda walk, ahead: min(ahead.left, LEFT),
+    "kind of third next": lambda walk, ahead: walk.symbols.of(ahead.third)[0],
+    "kind of second previous": lambda walk, ahead: walk.second_previous[0],
+    "kind of last kept": lambda walk, ahead: walk.last_kept[0],
+    "kind of segment": lambda walk, ahead: walk.levels[-1].segment[0],
+    "items": lambda walk, ahead: walk.number_of_items(),
+    "kind of closed head": lambda walk, ahead: walk.closed[0],
+    "variables": lambda walk, ahead: min(walk.variables, MOST),
+    "next": lambda walk, ahead: walk.symbols.of(ahead.first)[1],
+    "previous": lambda walk, ahead: walk.previous[1],
+    "head": lambda walk, ahead: walk.levels[-1].head[1],
+    "first inside": lambda walk, ahead: walk.levels[-1].first[1],
+    "second next": lambda walk, ahead: walk.symbols.of(ahead.second)[1],
+    "second previous": lambda walk, ahead: walk.second_previous[1],
+    "last kept": lambda walk, ahead: walk.last_kept[1],
+    "segment": lambda walk, ahead: walk.levels[-1].segment[1],
+}
+"""Features and how a walk answers them, general ones first. Behind them comes, for each counted sign, whether a bracket
+has all of them."""
+PLAIN = tuple(QUESTIONS)
+ANSWERS = tuple(QUESTIONS.values())
+
+
+@final
+class View:
+    """The state of a walk in front of the next kept tokens, by the index of a feature; found when asked for, since a
+    rule asks a few of many. It holds until the walk goes on."""
+
+    __slots__ = ("_ahead", "_walk")
+
+    def __init__(self, walk: Walk, ahead: Ahead) -> None:
+        self._walk, self._ahead = walk, ahead
+
+    def __getitem__(self, feature: int) -> str | int:
+        if feature < len(ANSWERS):
+            return ANSWERS[feature](self._walk, self._ahead)
+        return self._walk.number_of(feature - len(ANSWERS))
 
 
 def look_ahead(tokens: Sequence[str], dropped: Collection[str]) -> list[Ahead]:
