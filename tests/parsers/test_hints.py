@@ -65,3 +65,16 @@ def test_keys_go_to_the_word_of_their_head(tmp_path):
     hints = hinted(tmp_path, lines, "auto", "data.notation=full")
     assert hints[0] == {("eat", "agent"), ("eat", "theme")}
     assert hints[-1] == {("claim", "agent"), ("claim", "ccomp"), ("eat", "agent")}
+
+
+def test_keys_go_to_the_word_of_their_head_if_the_lexicon_does_not_know_it(tmp_path):
+    people, things = ["ann", "bob", "eve", "dan"], ["tea", "rye", "jam", "ink"]
+    lines = [
+        f"{p} {did} the {t}\t{do} ( agent = {p} , theme = {t} )"
+        for did, do in (("ate", "eat"), ("bought", "buy"), ("sold", "sell"))
+        for p in people
+        for t in things
+    ]
+    hints = hinted(tmp_path, lines, "auto", "data.notation=full")
+    assert hints[0] == {("ate", "eat"), ("ate", "agent"), ("ate", "theme")}
+    assert hints[-1] == {("sold", "sell"), ("sold", "agent"), ("sold", "theme")}

@@ -80,6 +80,12 @@ def test_tokens_are_attributed_to_the_homes_given():
     assert producers(["cat"]).attributed(["agent", "*"], [1, None]) == []
 
 
+def test_a_home_may_be_an_ordinary_token_whose_position_is_known():
+    target, homes = ["*", "agent", "cat"], [None, 0, None]
+    assert producers(["cat", "ran"]).attributed(target, homes) == []
+    assert producers(["cat", "ran"]).attributed(target, homes, {"*": 1}) == [Copies("agent", 1, (1,))]
+
+
 def test_an_adjacent_anchor_has_nothing_between():
     target = ["agent", "*", "cat"]
     assert producers(["cat"]).anchored(target) == [Copies("*", 1, (0,)), Copies("agent", 1, (0,))]

@@ -6,7 +6,7 @@ The one place that knows what LEX and VAR are and which tokens name positions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -132,8 +132,11 @@ class Producers:
                 following = None
         return self.attributed(target, homes[::-1])
 
-    def attributed(self, target: Sequence[str], homes: Sequence[int | None]) -> list[Copies]:
-        """The ordinary tokens of a target at the position of the token that ``homes`` names for each, by its index.
+    def attributed(
+        self, target: Sequence[str], homes: Sequence[int | None], known: Mapping[str, int] | None = None
+    ) -> list[Copies]:
+        """The ordinary tokens of a target at the position of the token that ``homes`` names for each, by its index;
+        ``known`` are positions of homes that are ordinary tokens themselves.
 
         A token without a home, or whose home several positions could produce, is left out.
         """
@@ -141,6 +144,8 @@ class Producers:
         for token, home in zip(target, homes, strict=True):
             found = self.of(token)
             at = () if home is None else self.value_positions(target[home])
+            if home is not None and not at and known and target[home] in known:
+                at = (known[target[home]],)
             if found is not None and not self.value_positions(token) and len(at) == 1:
                 count[at[0], found.symbol] += 1
         return [Copies(symbol, copies, (position,)) for (position, symbol), copies in sorted(count.items())]

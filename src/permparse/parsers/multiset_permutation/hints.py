@@ -39,12 +39,20 @@ def alignment_hints(
     hints = _completed(anchored, _aligned(codec, sentences, targets, settings.threshold, at_end=True))
     if kind == "value":
         return hints
+    hints = _completed(_counted(codec, sentences, targets), hints)
     # A key goes with its verb, whose arguments it names: at the argument it would depend on what stands around it.
     keyed = [
-        codec.producers(sentence).attributed(target, of) if of else []
-        for sentence, target, of in zip(sentences, targets, heads, strict=True)
+        codec.producers(sentence).attributed(target, of, _single(known, target)) if of else []
+        for sentence, target, of, known in zip(sentences, targets, heads, hints, strict=True)
     ]
-    return _completed(keyed, _completed(_counted(codec, sentences, targets), hints))
+    return _completed(keyed, hints)
+
+
+def _single(hints: Sequence[Copies], target: Sequence[str]) -> dict[str, int]:
+    """The positions of the tokens that a target has once and hints have at one position."""
+    found = Counter(hint.symbol for hint in hints)
+    number = Counter(target)
+    return {h.symbol: h.positions[0] for h in hints if len(h.positions) == found[h.symbol] == number[h.symbol] == 1}
 
 
 def _completed(hints: Sequence[list[Copies]], others: Sequence[list[Copies]]) -> list[list[Copies]]:
