@@ -75,6 +75,9 @@ def test_keys_go_to_the_word_of_their_head_if_the_lexicon_does_not_know_it(tmp_p
         for p in people
         for t in things
     ]
+    lines += [
+        f"the {t} was {done}\t{do} ( theme = {t} )" for done, do in (("eaten", "eat"), ("sold", "sell")) for t in things
+    ]
     hints = hinted(tmp_path, lines, "auto", "data.notation=full")
     assert hints[0] == {("ate", "eat"), ("ate", "agent"), ("ate", "theme")}
-    assert hints[-1] == {("sold", "sell"), ("sold", "agent"), ("sold", "theme")}
+    assert hints[-1] == {("sold", "sell"), ("sold", "theme")}
