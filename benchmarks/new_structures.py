@@ -60,7 +60,7 @@ class Speaker:
     def described(self, nouns: list[str]) -> Phrase:
         """A noun with a relative clause about what it did, or what was done to it."""
         (said, form), (did, do) = self.common(nouns), self.verb(DOING)
-        if nouns is not THINGS and self.chance.random() < 0.5:
+        if self.chance.random() < 0.5:
             thing, what = self.noun(THINGS)
             return f"{said} that {did} {thing}", f"{form}{{that: {do}{{who: it, what: {what}}}}}"
         person, who = self.noun(PEOPLE)

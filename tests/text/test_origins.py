@@ -6,12 +6,12 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from permparse.text.notation.symbols import Symbols
+from permparse.text.kinds import Kinds
 from permparse.text.origins import NOWHERE, OFTEN, Origins
 
 # the sailor ate a pie: sailor 1 eat 2 1 2 4 pie 4
 TOKENS, POSITIONS = ["sailor", "1", "eat", "2", "1", "2", "4", "pie", "4"], [1, 1, 2, 2, 1, 2, 4, 4, 4]
-LEARNED = Origins.learn([(TOKENS, POSITIONS)] * OFTEN, Symbols())
+LEARNED = Origins.learn([(TOKENS, POSITIONS)] * OFTEN, Kinds())
 
 
 def broken(tokens: list[str], positions: list[int]) -> int:
@@ -42,11 +42,11 @@ def test_tokens_of_no_certain_word_are_free():
     assert broken(["boy", "1", "1"], [1, 1, 1]) == 1
     assert broken(["boy", "1", "1"], [NOWHERE, 1, NOWHERE]) == 0
     nowhere = [NOWHERE] * len(TOKENS)
-    assert Origins.learn([(TOKENS, nowhere)] * OFTEN, Symbols()) == Origins(Symbols())
+    assert Origins.learn([(TOKENS, nowhere)] * OFTEN, Kinds()) == Origins(Kinds())
 
 
 def test_what_is_rare_rules_nothing_out():
-    found = Origins.learn([(["boy", "1"], [1, 1])] * (OFTEN - 1), Symbols())
+    found = Origins.learn([(["boy", "1"], [1, 1])] * (OFTEN - 1), Kinds())
     assert found.apart(["boy", "2"], np.array([1, 2])) is None
 
 

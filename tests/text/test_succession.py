@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from permparse.text.kinds import Kinds
 from permparse.text.notation.symbols import Symbols, find_kinds
 from permparse.text.succession import EXPECTED, Succession
 
@@ -17,8 +18,8 @@ OUTPUTS = [
 ]
 TYPES = frozenset(token for output in OUTPUTS for token in output)
 KINDS = find_kinds([["<", *output] for output in OUTPUTS], TYPES, {"Ann", "Bob", "tea", "rye"}, "")
-SYMBOLS = Symbols(TYPES, KINDS)
-LEARNED = Succession.learn(OUTPUTS * 20, SYMBOLS)
+OF = Kinds(Symbols(TYPES, KINDS))
+LEARNED = Succession.learn(OUTPUTS * 20, OF)
 
 
 def broken(tokens: list[str]) -> int:
@@ -35,7 +36,7 @@ def test_training_outputs_break_no_rule():
 
 def test_values_are_alike_wherever_they_stand():
     assert not broken(["see", "agent", "Zoe", "theme", "ink"])  # never seen
-    assert LEARNED.kinds(["tea", "ink", "Zoe"]) == ["<word>", "<word>", "<Name>"]
+    assert [LEARNED.kinds.of(token) for token in ["tea", "ink", "Zoe"]] == ["<word>", "<word>", "<Name>"]
 
 
 def test_of_all_orders_only_sensible_ones_remain():
@@ -46,10 +47,10 @@ def test_of_all_orders_only_sensible_ones_remain():
 
 @pytest.mark.parametrize("times", [1, EXPECTED * 100])
 def test_rare_kinds_rule_nothing_out(times):
-    found = Succession.learn([["a", "1"], ["1", "a"]] * times, Symbols())
+    found = Succession.learn([["a", "1"], ["1", "a"]] * times, Kinds())
     assert (("<word>", "<word>") in found.never) == (times > 1)
 
 
 def test_without_rules_nothing_is_ruled_out():
     assert Succession().apart(["a", "b"]) is None
-    assert Succession.learn([], Symbols()).never == frozenset()
+    assert Succession.learn([], Kinds()).never == frozenset()

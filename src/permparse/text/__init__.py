@@ -1,9 +1,10 @@
 """Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams,
-companions, succession, origins, recombination."""
+companions, kinds, succession, origins, recombination."""
 
 from permparse.text.aligner import align
 from permparse.text.companions import Companions
 from permparse.text.example import Example
+from permparse.text.kinds import Kinds
 from permparse.text.lexicon import Lexicon, canonical, copies_ignore_case
 from permparse.text.origins import NOWHERE, Origins
 from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
@@ -26,6 +27,7 @@ __all__ = [
     "Companions",
     "Copies",
     "Example",
+    "Kinds",
     "Lexicon",
     "Origins",
     "Producers",

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from permparse.text.kind_pairs import KindPairs, Pair
-from permparse.text.notation.symbols import Symbols
+from permparse.text.kinds import Kinds
 
 OFTEN = 100
 """How often kinds must follow each other if it is to mean anything that the words were always, or never, the same."""
@@ -28,23 +28,23 @@ NOWHERE = -1
 class Origins:
     """Pairs of kinds that follow each other only ``within`` a word, or only ``between`` words."""
 
-    symbols: Symbols = field(default_factory=Symbols)
+    kinds: Kinds = field(default_factory=Kinds)
     within: frozenset[Pair] = frozenset()
     between: frozenset[Pair] = frozenset()
 
     @classmethod
-    def learn(cls, outputs: Iterable[tuple[Sequence[str], Sequence[int]]], symbols: Symbols) -> Origins:
+    def learn(cls, outputs: Iterable[tuple[Sequence[str], Sequence[int]]], kinds: Kinds) -> Origins:
         """From the tokens of training outputs, each with the position of its word where that is certain, else
         NOWHERE."""
         same, different = Counter[Pair](), Counter[Pair]()
         for tokens, positions in outputs:
-            kinds = [symbols.of(token)[0] for token in tokens]
-            for pair, (first, second) in zip(pairwise(kinds), pairwise(positions), strict=True):
+            of_tokens = map(kinds.of, tokens)
+            for pair, (first, second) in zip(pairwise(of_tokens), pairwise(positions), strict=True):
                 if NOWHERE not in (first, second):
                     (same if first == second else different)[pair] += 1
         within = frozenset(pair for pair, count in same.items() if count >= OFTEN and pair not in different)
         between = frozenset(pair for pair, count in different.items() if count >= OFTEN and pair not in same)
-        return cls(symbols, within, between)
+        return cls(kinds, within, between)
 
     def apart(self, tokens: Sequence[str], positions: np.ndarray) -> np.ndarray | None:
         """Whether token i must not come directly before token k, with a row for the start and a column for the end;
@@ -60,4 +60,4 @@ class Origins:
 
     @cached_property
     def _pairs(self) -> KindPairs:
-        return KindPairs(self.symbols, self.within, self.between)
+        return KindPairs(self.kinds, self.within, self.between)

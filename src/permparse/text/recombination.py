@@ -17,12 +17,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple, TypeAlias
+
+from permparse.text.notation.symbols import shape
 
 LONGEST = 20
 """Words of a span at most."""
 MOST_STRAYS = 2
+FREQUENT = 20
+"""Words seen so often must have stood side by side if an exchange is to bring them together; rarer ones are alike."""
 EXCHANGED = 20
 """Surroundings in which two structures must both have stood if they may stand for each other everywhere."""
 MOST_EXCHANGED = 12
@@ -178,6 +182,8 @@ class Recombiner:
 
     def __init__(self, examples: Sequence[Aligned], seed: int) -> None:
         self._examples, self._random = list(examples), random.Random(seed)
+        self._words = Counter(word.lower() for example in self._examples for word in example.words)
+        self._pairs = {pair for example in self._examples for pair in pairwise((BOUND, *self._alike(example.words)))}
         self._around: dict[Content, list[Surroundings]] = defaultdict(list)
         self._within: dict[Surroundings, dict[Structure, list[Place]]] = defaultdict(lambda: defaultdict(list))
         known: set[tuple[Surroundings, Content]] = set()
@@ -206,6 +212,10 @@ class Recombiner:
                 found[one].append(other)
                 found[other].append(one)
         return dict(found), dict(whole)
+
+    def _alike(self, words: Sequence[str]) -> list[str]:
+        """The words, rare ones by their shape alone."""
+        return [word.lower() if self._words[word.lower()] >= FREQUENT else shape(word) for word in words]
 
     def recombined(self, number: int) -> list[Aligned]:
         """So many new examples, or as many as there are; no sentence twice, and none that is known."""
@@ -236,7 +246,12 @@ class Recombiner:
         content, own = example.content(span), example.structure(span)
         others = self._exchangeable.get(own)
         if others and self._random.random() < 0.5:
-            return example.exchanged(span, *self._random.choice(self._whole[self._random.choice(others)]))
+            other, by = self._random.choice(self._whole[self._random.choice(others)])
+            meeting = (
+                (BOUND, *self._alike(example.words))[span.first],
+                *self._alike(other.words[by.first : by.first + 1]),
+            )
+            return example.exchanged(span, other, by) if meeting in self._pairs else None
         places = self._within[self._random.choice(self._around[content])]
         pools = [of for structure, of in places.items() if _differ_by_an_end(own, structure)] or [places.get(own, [])]
         pool = self._random.choice(pools)

@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from permparse.text.kind_pairs import KindPairs
-from permparse.text.notation.symbols import END, START, Symbols
+from permparse.text.kinds import Kinds
+from permparse.text.notation.symbols import END, START
 
 EXPECTED = 10
 """How often kinds would follow each other by chance if what never happens is to mean anything."""
@@ -25,25 +26,20 @@ EXPECTED = 10
 class Succession:
     """Pairs of kinds that never follow each other; START and END are kinds of their own."""
 
-    symbols: Symbols = field(default_factory=Symbols)
+    kinds: Kinds = field(default_factory=Kinds)
     never: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def learn(cls, outputs: Iterable[Sequence[str]], symbols: Symbols) -> Succession:
-        """From the tokens of training outputs; ``symbols`` know their kinds."""
-        empty = cls(symbols)
-        pairs = Counter(pair for output in outputs for pair in pairwise([START, *empty.kinds(output), END]))
+    def learn(cls, outputs: Iterable[Sequence[str]], kinds: Kinds) -> Succession:
+        """From the tokens of training outputs."""
+        pairs = Counter(pair for output in outputs for pair in pairwise([START, *map(kinds.of, output), END]))
         first, second = Counter[str](), Counter[str]()
         for (left, right), count in pairs.items():
             first[left] += count
             second[right] += count
         least = EXPECTED * pairs.total()
         never = ((a, b) for a in first for b in second if first[a] * second[b] >= least and not pairs[a, b])
-        return cls(symbols, frozenset(never))
-
-    def kinds(self, tokens: Iterable[str]) -> list[str]:
-        """The kind of each token."""
-        return [self.symbols.of(token)[0] for token in tokens]
+        return cls(kinds, frozenset(never))
 
     def apart(self, tokens: Sequence[str]) -> np.ndarray | None:
         """Whether token i must not come directly before token k, with a row for the start and a column for the end;
@@ -57,4 +53,4 @@ class Succession:
 
     @cached_property
     def _pairs(self) -> KindPairs:
-        return KindPairs(self.symbols, self.never)
+        return KindPairs(self.kinds, self.never)

@@ -29,6 +29,7 @@ from permparse.text import (
     Companions,
     Copies,
     Example,
+    Kinds,
     Lexicon,
     Origins,
     Producers,
@@ -84,6 +85,8 @@ class Codec:
     """The learned notation of outputs; None: the task's own."""
     companions: Companions = field(default_factory=Companions)
     """Words that stay together in outputs."""
+    kinds: Kinds = field(default_factory=Kinds)
+    """What kind of token each is, where a notation is learned."""
     succession: Succession = field(default_factory=Succession)
     origins: Origins = field(default_factory=Origins)
     """What may follow what, by kind and by the words that two tokens come from."""
@@ -113,7 +116,7 @@ class Codec:
         patterns = [_pattern(target, of, variables) for target, of in zip(targets, sentences, strict=True)]
         # What neither the lexicon nor a variable can produce needs a symbol of its own.
         symbols, trigrams = Vocabulary.build(patterns, SPECIAL_SYMBOLS), Trigrams.count(patterns)
-        kinds = None if writing is None else writing.notation.language.symbols
+        kinds = None if writing is None else _kinds(writing, lexicon, examples)
         return cls(
             task,
             words,
@@ -125,6 +128,7 @@ class Codec:
             data.share_names,
             writing,
             Companions.learn(targets, (e.source for e in examples)),
+            kinds or Kinds(),
             Succession() if kinds is None else Succession.learn(targets, kinds),
             Origins() if kinds is None else Origins.learn(_with_positions(targets, sentences, variables), kinds),
         )
@@ -274,6 +278,7 @@ class Codec:
             "knowledge": self.task.knowledge,
             "writing": None if self.writing is None else self.writing.to_json(),
             "companions": self.companions.to_json(),
+            "kinds": self.kinds.to_json(),
             "never": sorted(self.succession.never),
             "within": sorted(self.origins.within),
             "between": sorted(self.origins.between),
@@ -286,7 +291,10 @@ class Codec:
         symbols = state["symbols"]
         task = task.with_knowledge(state["knowledge"] if "knowledge" in state else old_knowledge(task.name, symbols))
         writing = Writing.from_json(state["writing"], task) if state.get("writing") else None
-        kinds = Symbols() if writing is None else writing.notation.language.symbols
+        lexicon = Lexicon.from_json(state["lexicon"])
+        kinds = Kinds(Symbols() if writing is None else writing.notation.language.symbols)
+        if "kinds" in state:  # rules of older parsers go by the kinds of the notation
+            kinds = Kinds.from_json(state["kinds"], _symbols(writing, lexicon))
         never, within, between = (
             frozenset((first, second) for first, second in state.get(rule, ()))
             for rule in ("never", "within", "between")
@@ -295,13 +303,14 @@ class Codec:
             task,
             Vocabulary.from_list(state["words"], specials=WORD_SPECIALS),
             Vocabulary.from_list(symbols, specials=SPECIAL_SYMBOLS),
-            Lexicon.from_json(state["lexicon"]),
+            lexicon,
             bool(state["lowercase"]),
             frozenset(state["seen_in_lower_case"]),
             Trigrams.from_json(state["trigrams"]),
             bool(state["share_names"]),
             writing,
             Companions.from_json(state["companions"]) if state.get("companions") else Companions(),
+            kinds,
             Succession(kinds, never),
             Origins(kinds, within, between),
         )
@@ -318,6 +327,22 @@ def _writing(notation: str, task: Task, examples: Sequence[Example]) -> Writing:
         raise UserError(f"{notation}: cannot be read as a notation ({error.strerror})") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{notation}: not a notation that `permparse notation` wrote ({error})") from error
+
+
+def _kinds(writing: Writing, lexicon: Lexicon, examples: Sequence[Example]) -> Kinds:
+    """The kinds of canonical tokens, by all tokens of the training outputs."""
+    outputs = (map(lexicon.canonical, writing.cut(example.output)) for example in examples)
+    brackets = writing.notation.language.brackets.closing
+    return Kinds.learn(map(list, outputs), _symbols(writing, lexicon), brackets)
+
+
+def _symbols(writing: Writing | None, lexicon: Lexicon) -> Symbols:
+    """What rules see of canonical tokens."""
+    symbols = Symbols() if writing is None else writing.notation.language.symbols
+    if not lexicon.case_insensitive:
+        return symbols
+    kinds = {lexicon.canonical(token): kind for token, kind in symbols.kinds.items()}
+    return Symbols(frozenset(map(lexicon.canonical, symbols.named)), kinds, symbols.variables)
 
 
 def _shape(word: str, seen_in_lower_case: frozenset[str]) -> Shape:

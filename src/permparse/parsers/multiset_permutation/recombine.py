@@ -14,7 +14,6 @@ from permparse.parsers.multiset_permutation.stages import EncodedExamples, Order
 from permparse.parsers.multiset_permutation.tag import BATCH, annotate, same_multiset, tag
 from permparse.permutation.decoding import decode
 from permparse.text import LEX, VAR, Aligned, Example, Recombiner, is_variable
-from permparse.text.notation.symbols import shape
 
 DOUBT = 6.0
 """A recombined example is left out if the tagger holds another multiset to be more likely by so much (natural log)."""
@@ -66,9 +65,9 @@ def aligned(codec: Codec, tagger: MultisetTagger, scorer: JumpScorer, data: TagD
 
 
 def _kinds(codec: Codec, target: Sequence[str], sentence: EncodedSentence) -> list[str]:
-    """The tokens with variables made alike, and what is copied by its shape: names are not like other words."""
+    """The tokens with variables made alike, and what is copied by its kind: names are not like other words."""
     return [
-        shape(token) if kind == LEX else kind
+        codec.kinds.of(token) if kind == LEX else kind
         for token, kind in zip(target, codec.pattern(target, sentence), strict=True)
     ]
 
