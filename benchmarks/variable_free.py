@@ -4,8 +4,8 @@
     permparse train data/variable_free/train.tsv --option dev=data/variable_free/dev.tsv --seed 100 --output runs/free
     permparse evaluate runs/free --file data/variable_free/gen.tsv
 
-*A cat on the bed slept* has the form `sleep ( agent = cat ( nmod . on = * bed ) )`, after Qiu et al. (2022). COGS is the
-folder with the authors' files.
+*A cat on the bed slept* has the form `sleep ( agent = cat ( nmod . on = * bed ) )`, after Qiu et al. (2022). COGS is
+the folder with the authors' files.
 """
 
 from __future__ import annotations
