@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from permparse.text.counting import count_speakers
+from permparse.text.counting import SEEN, count_speakers
 from permparse.text.example import Example
 from permparse.text.producers import is_variable
 
@@ -225,7 +225,7 @@ def induce_entries(
     excluded: Iterable[str] = (),
     speakers: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, str]:
-    """word → token (one of its ``speakers``, where a token has any) such that, over all pairs,
+    """word → token (the word being rare, or one of its ``speakers``, where a token has any) such that, over all pairs,
 
     1. the token stands in every output whose sentence has the word, but not in nearly every output there is;
     2. every output with the token has a word in its sentence that maps to it (group necessity);
@@ -250,7 +250,8 @@ def induce_entries(
     candidates: list[list[int]] = [[] for _ in words]
     for x, y, count in zip(together.row, together.col, together.data, strict=True):
         possible = words if speakers is None else speakers.get(tokens[y], words)
-        if count == n_word[x] and tokens[y] not in banned and (possible is words or words[x] in possible):
+        may = possible is words or words[x] in possible or n_word[x] < SEEN
+        if count == n_word[x] and tokens[y] not in banned and may:
             candidates[x].append(int(y))
     for x, word in enumerate(words):
         candidates[x].sort(key=lambda y: _preference(word, tokens[y], int(n_token[y])))
