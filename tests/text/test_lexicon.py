@@ -153,11 +153,12 @@ def test_by_number_a_token_is_left_to_the_words_that_there_are_as_many_of() -> N
 
 
 def test_by_number_a_rare_form_shares_the_token_of_its_word() -> None:
-    names = ["Ann", "Bob", "Eve", "Dan"]
-    pairs = [(f"{a} rolled {b}", f"roll agent {a} theme {b}") for a in names for b in names if a != b] * 4
-    pairs += [(f"{a} slept", f"sleep agent {a}") for a in names] * 5 + [
-        ("Ann wanted to roll", "want agent Ann xcomp roll")
-    ]
+    pairs = [
+        (f"{name} {did}", f"{do} agent {name}")
+        for name in ("Ann", "Bob", "Eve", "Dan")
+        for did, do in (("rolled", "roll"), ("slept", "sleep"))
+    ] * 20
+    pairs += [("Ann wanted to roll", "want agent Ann xcomp roll")]
     examples = [Example(tuple(s.split()), tuple(t.split()), t, s) for s, t in pairs]
     entries = Lexicon.induce(examples, by_number=True).entries
     assert entries["rolled"] == entries["roll"] == "roll"
