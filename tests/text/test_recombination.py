@@ -155,31 +155,8 @@ def test_an_exchanged_span_leaves_the_rest_as_it_was(example: Aligned, other: Al
     words, tokens, _ = other.content(by)
     _, removed, strays = example.content(span)
     assert made.words == example.words[: span.first] + words + example.words[span.last :]
-    again = Counter({tokens[0]: max(0, strays.count(strays[0]) - 1 if strays else 0)})
-    assert Counter(made.tokens) == Counter(example.tokens) - Counter(removed + strays) + Counter(tokens) + again
+    assert Counter(made.tokens) == Counter(example.tokens) - Counter(removed + strays) + Counter(tokens)
     for token, i in zip(made.tokens, made.positions, strict=True):
         assert token[:-1] == (made.words[i] if i < len(made.words) else "end")
     if not span.strays:
         assert made == example.replaced(span, other, by)
-
-
-def test_what_has_strayed_twice_is_exchanged_twice() -> None:
-    # the cat wanted to eat: both want and eat name it; a cake on a table: its first token stands for all of it
-    wanted = Aligned(
-        ("cat", "wanted", "to", "eat"),
-        ("cat", "#", "want", "agent", "#", "eat", "agent", "#"),
-        (0, 0, 1, 1, 0, 3, 3, 0),
-    )
-    cake = Aligned(
-        ("saw", "cake", "on", "table"), ("see", "theme", "#", "cake", "on", "#", "table"), (0, 0, 1, 1, 2, 3, 3)
-    )
-    span = next(span for span in wanted.spans if (span.first, span.last) == (0, 1))
-    by = next(span for span in cake.spans if (span.first, span.last) == (1, 4))
-    assert len(span.strays) == 2
-    assert wanted.takes(span, cake, by)
-    made = wanted.exchanged(span, cake, by)
-    assert made.words == ("cake", "on", "table", "wanted", "to", "eat")
-    assert made.tokens == ("want", "agent", "#", "cake", "on", "#", "table", "eat", "agent", "#")
-    assert made.positions == (3, 3, 0, 0, 1, 2, 2, 5, 5, 0)
-    named = Aligned(("saw", "the", "cake"), ("see", "*", "cake"), (0, 1, 2))
-    assert not wanted.takes(span, named, next(of for of in named.spans if (of.first, of.last) == (1, 3)))

@@ -103,14 +103,11 @@ class Aligned:
         return *beside, *strays
 
     def structure(self, span: Span) -> Structure:
-        """What a span is like, whatever its words: those of a noun alone, and of a noun with a phrase, begin alike.
-        What has strayed several times counts once: who wants to eat is said to want and to eat."""
+        """What a span is like, whatever its words: those of a noun alone, and of a noun with a phrase, begin alike."""
         kinds = self.tokens if self.kinds is None else self.kinds
         number: dict[int, int] = {}
-        others = [i for i in span.strays if self.tokens[i] != self.tokens[span.strays[0]]]
         return tuple(
-            (kinds[i], number.setdefault(self.positions[i], len(number)))
-            for i in (*span.strays[:1], *others, *range(*span[2:4]))
+            (kinds[i], number.setdefault(self.positions[i], len(number))) for i in (*span.strays, *range(*span[2:4]))
         )
 
     def _before(self, token: int) -> tuple[str, str]:
@@ -132,25 +129,15 @@ class Aligned:
             (*positions[: span.begin], *new_positions, *positions[span.end :]),
         )
 
-    def takes(self, span: Span, other: Aligned, by: Span) -> bool:
-        """Whether another span may be exchanged for one of this example: where several tokens have strayed, its first
-        token has to stand for all of it."""
-        first = other.tokens[by.begin]
-        return len(span.strays) < 2 or by.end - by.begin == 1 or first == self.tokens[span.strays[0]]
-
     def exchanged(self, span: Span, other: Aligned, by: Span) -> Aligned:
         """This example with a span of another one, which has no strays, in the place of its own: where the first token
-        has strayed to, if any has, since the others only follow from it. Where it has strayed to once more, the first
-        of the new tokens does."""
+        has strayed to, if any has, since the others only follow from it."""
         longer, moved = (by.last - by.first) - (span.last - span.first), span.first - by.first
         place, gone = min(span.strays, default=span.begin), {*span.strays, *range(span.begin, span.end)}
-        again = {i for i in span.strays if i != place and self.tokens[i] == self.tokens[place]}
         found: list[tuple[str, int]] = []
         for i, (token, position) in enumerate(zip(self.tokens, self.positions, strict=True)):
             if i == place:
                 found += [(other.tokens[k], other.positions[k] + moved) for k in range(by.begin, by.end)]
-            elif i in again:
-                found.append((other.tokens[by.begin], other.positions[by.begin] + moved))
             if i not in gone:
                 found.append((token, position if position < span.first else position + longer))
         words = (*self.words[: span.first], *other.words[by.first : by.last], *self.words[span.last :])
