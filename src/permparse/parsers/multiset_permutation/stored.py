@@ -92,6 +92,11 @@ class _Companions(_Stored):
     before: dict[Token, list[Token]]
 
 
+class _Kinds(_Stored):
+    known: dict[Token, Token] = {}
+    usual: dict[Token, Token] = {}
+
+
 class _Codec(_Stored):
     words: list[Token] = []
     symbols: list[Token] = []
@@ -102,6 +107,7 @@ class _Codec(_Stored):
     share_names: bool = False
     writing: _Writing | None = None
     companions: _Companions | None = None
+    kinds: _Kinds = _Kinds()
     never: list[Pair] = []
     within: list[Pair] = []
     between: list[Pair] = []
