@@ -38,7 +38,7 @@ def test_no_word_says_a_token_that_comes_by_chance() -> None:
 def test_of_words_that_say_it_equally_well_the_nearest_is_taken() -> None:
     """In nested commands `do` says the call, `done` its end, and the comma and `and` the separator of goods."""
     pairs = commands(1, 600, [0, 1, 2])
-    pieces = learn_pieces(list(pairs.values()))
+    pieces = learn_pieces([(words(sentence), output) for sentence, output in pairs.items()])
     sources = [words(sentence) for sentence in pairs]
     cut = [pieces.cut(output) for output in pairs.values()]
     notation = learn(list(zip(sources, cut, strict=True)), name_ends=True)

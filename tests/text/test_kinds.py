@@ -7,6 +7,7 @@ import json
 import pytest
 
 from permparse.text.kinds import OFTEN, Kinds
+from permparse.text.notation.series import Series
 from permparse.text.notation.symbols import Symbols, find_kinds
 
 BRACKETS = {"(": ")", "{": "}"}
@@ -60,7 +61,7 @@ def test_of_what_stands_behind_words_only_what_is_everywhere_has_a_kind_of_its_o
 def test_where_there_are_no_signs_the_notation_tells_kinds():
     outputs = [output.split() for output in ("GET f eq a", "GET g eq b", "GET h eq c")] * OFTEN
     named = {"f", "g", "h", "eq", "GET"}
-    symbols = Symbols(frozenset(named), find_kinds(outputs, named, set(), ""))
+    symbols = Symbols(frozenset(named), find_kinds(outputs, named, set(), Series()))
     kinds = Kinds.learn(outputs, symbols, {})
     assert [kinds.of(token) for token in ("f", "g", "h")] == [symbols.of("f")[0]] * 3
     assert kinds.of("a") == kinds.of("new") == "<word>"

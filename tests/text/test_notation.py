@@ -20,10 +20,10 @@ from permparse.text.notation.walk import Language
 from text.synthetic import LATER_NAMES, NAMES, calls, clauses, modified
 
 TRAINING = calls(1, 2000, [0, 1, 2], 3, NAMES)
-PIECES = learn_pieces([output for _, output in TRAINING])
+PIECES = learn_pieces([(source.split(), output) for source, output in TRAINING])
 NOTATION = learn([(source.split(), PIECES.cut(output)) for source, output in TRAINING])
 COMMANDS = commands(1, 1500, [0, 1, 2])
-COMMAND_PIECES = learn_pieces(list(COMMANDS.values()))
+COMMAND_PIECES = learn_pieces([(words(source), output) for source, output in COMMANDS.items()])
 ENDS = learn([(words(s), COMMAND_PIECES.cut(o)) for s, o in COMMANDS.items()], name_ends=True)
 FREE = learn([(source.split(), output.split()) for source, output in clauses(1, 600, [0, 1, 2], 2)])
 TOKENS = st.sampled_from(

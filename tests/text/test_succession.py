@@ -7,6 +7,7 @@ from itertools import permutations
 import pytest
 
 from permparse.text.kinds import Kinds
+from permparse.text.notation.series import Series
 from permparse.text.notation.symbols import Symbols, find_kinds
 from permparse.text.succession import EXPECTED, Succession
 
@@ -17,7 +18,7 @@ OUTPUTS = [
     for noun in ("tea", "rye")
 ]
 TYPES = frozenset(token for output in OUTPUTS for token in output)
-KINDS = find_kinds([["<", *output] for output in OUTPUTS], TYPES, {"Ann", "Bob", "tea", "rye"}, "")
+KINDS = find_kinds([["<", *output] for output in OUTPUTS], TYPES, {"Ann", "Bob", "tea", "rye"}, Series())
 OF = Kinds(Symbols(TYPES, KINDS))
 LEARNED = Succession.learn(OUTPUTS * 20, OF)
 

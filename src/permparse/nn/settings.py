@@ -19,8 +19,8 @@ class TaggerSettings(Section):
     """Hidden size of the feed-forward layer on top of the states."""
     ff_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout inside that layer."""
-    max_count: int = Field(default=4, ge=1, le=1000)
-    """K, the largest number of copies of one symbol that one word can contribute."""
+    max_count: int = Field(default=4, ge=0, le=1000)
+    """K, the largest number of copies of one symbol that one word can contribute; 0: as many as training needs."""
 
 
 class ScorerSettings(Section):

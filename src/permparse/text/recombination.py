@@ -8,6 +8,7 @@ One or two tokens may have strayed: in `* cake 1 roll 2 1` the tokens of *the ca
 tells what rolled. They are replaced one by one, by those of a span that has as many of the same kind.
 
 Structures that stand for each other in many surroundings, as *Emma* and *the cake* behind verbs, may do so everywhere.
+Where one of them has never stood is a gap; those are filled that are least likely to be an accident.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
 from permparse.text.notation.symbols import shape
@@ -27,6 +28,8 @@ LONGEST = 20
 MOST_STRAYS = 2
 FREQUENT = 20
 """Words seen so often must have stood side by side if an exchange is to bring them together; rarer ones are alike."""
+FILLED = 0.3
+"""Share of the draws that fill gaps."""
 EXCHANGED = 20
 """Surroundings in which two structures must both have stood if they may stand for each other everywhere."""
 MOST_EXCHANGED = 12
@@ -177,6 +180,16 @@ def _longest_run(numbers: Sequence[int]) -> tuple[int, int]:
 Place: TypeAlias = tuple[Aligned, Span]
 
 
+class Gap(NamedTuple):
+    """A structure that has never stood in a slot; the spans it may take the place of, and how many of them it would be
+    expected to be."""
+
+    slot: Surroundings
+    structure: Structure
+    places: list[Place]
+    expected: float
+
+
 class Recombiner:
     """Examples and what has stood in which surroundings."""
 
@@ -195,6 +208,8 @@ class Recombiner:
                     self._around[content].append(around)
                     self._within[around][example.structure(span)].append((example, span))
         self._exchangeable, self._whole = self._exchanges()
+        self._gaps = list(self._found_gaps())
+        self._weights = list(accumulate(gap.expected for gap in self._gaps))
 
     def _exchanges(self) -> tuple[dict[Structure, list[Structure]], dict[Structure, list[Place]]]:
         """The structures that may stand for each one everywhere, and where each has stood without strays."""
@@ -217,6 +232,40 @@ class Recombiner:
         """The words, rare ones by their shape alone."""
         return [word.lower() if self._words[word.lower()] >= FREQUENT else shape(word) for word in words]
 
+    def _found_gaps(self) -> Iterator[Gap]:
+        """Every slot with a structure that has never stood there, though others have that it may stand for: at each of
+        them in proportion to how often, and to how frequent the structure is elsewhere."""
+        slots: dict[Surroundings, dict[Structure, list[Place]]] = defaultdict(lambda: defaultdict(list))
+        for example in self._examples:
+            for span in example.spans:
+                structure = example.structure(span)
+                if structure in self._exchangeable:
+                    slots[self._slot(example, span)][structure].append((example, span))
+        frequency = Counter({structure: len(places) for structure, places in self._whole.items()})
+        for slot, structures in slots.items():
+            for own, places in structures.items():
+                for other in self._exchangeable[own]:
+                    if other not in structures:
+                        yield Gap(slot, other, places, len(places) * frequency[other] / frequency.total())
+
+    def _slot(self, example: Aligned, span: Span) -> Surroundings:
+        """The surroundings of a span without strays: the word that decides what may follow, and rare ones alike."""
+        words = (BOUND, *self._alike(example.words), BOUND)
+        beside = example.surroundings(span)[2:WITHOUT_STRAYS]
+        return words[self._asking(example, span)], words[span.last + 1], *beside
+
+    def _asking(self, example: Aligned, span: Span) -> int:
+        """How many words stand in front of a span, but for those of other exchangeable ones right before it: in *gave
+        Emma the cake* it is *gave*, not *Emma*, that decides what may follow."""
+        first = span.first
+        while True:
+            ends = [
+                of.first for of in example.spans if of.last == first and example.structure(of) in self._exchangeable
+            ]
+            if not ends:
+                return first
+            first = min(ends)
+
     def recombined(self, number: int) -> list[Aligned]:
         """So many new examples, or as many as there are; no sentence twice, and none that is known."""
         known = {example.words for example in self._examples}
@@ -231,27 +280,26 @@ class Recombiner:
 
     def _draws(self, number: int) -> Iterator[Aligned]:
         for _ in range(number if self._examples else 0):
-            example = self._random.choice(self._examples)
-            found = self._drawn(example)
+            fill = self._gaps and self._random.random() < FILLED
+            found = self._filled() if fill else self._drawn(self._random.choice(self._examples))
             if found is not None:
                 yield found
 
+    def _filled(self) -> Aligned | None:
+        """An example with a structure where it has never stood; None if words would meet that do not."""
+        gap = self._random.choices(self._gaps, cum_weights=self._weights)[0]
+        example, span = self._random.choice(gap.places)
+        other, by = self._random.choice(self._whole[gap.structure])
+        meeting = (gap.slot[0], *self._alike(other.words[by.first : by.first + 1]))
+        return example.exchanged(span, other, by) if meeting in self._pairs else None
+
     def _drawn(self, example: Aligned) -> Aligned | None:
-        """The example with one span replaced: half the time by a structure that may stand for its own, if there is any;
-        else by one that has something more at one end, or less, which may be at a place that is new to it; or else by
-        other words in the same structure. All structures are equally likely."""
+        """The example with one span replaced: by a structure that has something more at one end, or less, which may be
+        at a place that is new to it; or else by other words in the same structure. All structures are as likely."""
         if not example.spans:
             return None
         span = self._random.choice(example.spans)
         content, own = example.content(span), example.structure(span)
-        others = self._exchangeable.get(own)
-        if others and self._random.random() < 0.5:
-            other, by = self._random.choice(self._whole[self._random.choice(others)])
-            meeting = (
-                (BOUND, *self._alike(example.words))[span.first],
-                *self._alike(other.words[by.first : by.first + 1]),
-            )
-            return example.exchanged(span, other, by) if meeting in self._pairs else None
         places = self._within[self._random.choice(self._around[content])]
         pools = [of for structure, of in places.items() if _differ_by_an_end(own, structure)] or [places.get(own, [])]
         pool = self._random.choice(pools)

@@ -75,7 +75,7 @@ class Writing:
     def learn(cls, level: str, task: Cutter, raw: bool, pairs: Sequence[tuple[Sequence[str], str]]) -> Writing:
         """From training pairs of input tokens and outputs; ``raw`` outputs are cut by learned rules, others by the
         task."""
-        cutter: Cutter = Cut(learn_pieces([output for _, output in pairs])) if raw else task
+        cutter: Cutter = Cut(learn_pieces(pairs)) if raw else task
         written = [(tuple(source), tuple(cutter.shorten(output))) for source, output in pairs]
         first_position, statements = position_offset(written), None
         if first_position is not None and LEVELS[level] is not Level.NOTHING:

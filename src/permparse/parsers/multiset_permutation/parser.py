@@ -22,6 +22,7 @@ from permparse.parsers.legacy import modern_weight
 from permparse.parsers.multiset_permutation import confidence, proposals
 from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
+from permparse.parsers.multiset_permutation.copies import with_max_count
 from permparse.parsers.multiset_permutation.explain import Explainer
 from permparse.parsers.multiset_permutation.networks import (
     build_networks,
@@ -102,7 +103,8 @@ class MultisetPermutationParser(Parser):
     @classmethod
     def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
         assert isinstance(recipe, MultisetPermutationRecipe)
-        recipe, codec = with_vector_sizes(recipe), Codec.build(task, examples, recipe.data)
+        codec = Codec.build(task, examples, recipe.data)
+        recipe = with_max_count(with_vector_sizes(recipe), codec, examples)
         tagger, scorer = build_networks(recipe, codec)
         for network in (tagger, scorer):
             count_words(network.encoder, codec, examples)

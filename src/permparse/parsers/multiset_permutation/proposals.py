@@ -6,7 +6,6 @@ Whatever a user has set stays as it is.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
@@ -26,7 +25,6 @@ EVALUATIONS = 10
 LARGE = 10_000
 """From so many examples on, batches are larger, dropout is lower, and the first proposals are taken: what a trial
 learns from a small part of the examples says little about all of them."""
-MOST_COPIES = 4
 MEDIUM = 3_000
 """From so many examples on, the average of the weights is kept; up to LARGE they take twice the steps."""
 RECOMBINED = 20_000
@@ -98,15 +96,14 @@ def different_notations(task: Task, examples: Sequence[Example]) -> dict[str, fl
 
 
 def from_figures(examples: Sequence[Example]) -> Table:
-    """Settings that follow from how many examples there are, and how often a token recurs in an output."""
+    """Settings that follow from how many examples there are."""
     large = len(examples) >= LARGE
     dropout, ff_dropout = (0.1, 0.1) if large else (0.25, 0.4)
     averaging = 0.995 if len(examples) >= MEDIUM else 0.0
     tag_steps = 2 * TAG_STEPS if MEDIUM <= len(examples) < LARGE else TAG_STEPS
-    copies = max(max(Counter(example.output.split()).values(), default=1) for example in examples)
     return {
         "tagger": {
-            "max_count": min(MOST_COPIES, max(2, copies)),
+            "max_count": 0,
             "ff_dropout": ff_dropout,
             "encoder": {"kind": ENCODERS[0], "dropout": dropout, "rare_dropout": 1.0},
             # A token belongs to the words that there are as many of, a relation to the first word of its value,

@@ -52,15 +52,21 @@ class Level(IntEnum):
 @dataclass(frozen=True)
 class Group:
     """Types that are tried together, the share that must be restored, and the harm that one may do; which of them are
-    ends, of which a larger share must be."""
+    ends, of which a larger share must be; whether it is all of them or none, as with the names of variables."""
 
     types: frozenset[str]
     restored: float
     harm: float
     ends: frozenset[str] = frozenset()
+    united: bool = False
 
-    def failed(self, token: str, found: Fit) -> bool:
-        return found.restored(token) < (RESTORED_END if token in self.ends else self.restored)
+    def failed(self, found: Fit) -> list[str]:
+        """The types that are not restored, the worst first."""
+        if self.united:
+            return sorted(self.types) if found.restored(self.types) < self.restored else []
+        share = {token: found.restored([token]) for token in self.types}
+        failed = [t for t in share if share[t] < (RESTORED_END if t in self.ends else self.restored)]
+        return sorted(failed, key=lambda token: (share[token], token))
 
 
 def candidates(
@@ -73,17 +79,19 @@ def candidates(
 ) -> list[Group]:
     """Groups of types in the order in which they are tried. Keys stay: they say where brackets end."""
     often = {t for t, e in known.items() if e.outputs >= max(5, OFTEN * len(outputs)) and e.said is not Said.BY_A_WORD}
-    signs = frozenset(t for t in often if is_sign(t) or symbols.number(t) is not None or t in ends.names)
-    words = frozenset(t for t in often - signs - keys if not t.isdigit())
+    variables = frozenset(t for t in known if symbols.number(t) is not None)
+    signs = frozenset(t for t in often - variables if is_sign(t) or t in ends.names)
+    words = frozenset(t for t in often - variables - signs - keys if not t.isdigit())
     wordless = frozenset(t for t in words if known[t].wordless and known[t].outputs >= FRAME * len(outputs))
-    headed = (words - wordless) & _headed(outputs, signs)
+    headed = (words - wordless) & _headed(outputs, signs | variables)
     groups = [
-        Group(signs, RESTORED_SIGN, HARM, frozenset(ends.names)),
-        Group(wordless, RESTORED_WORD, HARM),
-        Group(headed, RESTORED_WORD, HARM),
-        Group(wordless | headed, RESTORED_SIGN, HARM_BOLD),
+        (Level.SIGNS, Group(signs, RESTORED_SIGN, HARM, frozenset(ends.names))),
+        (Level.SIGNS, Group(variables, RESTORED_SIGN, HARM, united=True)),
+        (Level.WORDLESS, Group(wordless, RESTORED_WORD, HARM)),
+        (Level.FULL, Group(headed, RESTORED_WORD, HARM)),
+        (Level.BOLD, Group(wordless | headed, RESTORED_SIGN, HARM_BOLD)),
     ]
-    return groups[:level]
+    return [group for least, group in groups if least <= level]
 
 
 def choose_types(groups: Iterable[Group], fitting: Fitting) -> frozenset[str]:
@@ -97,13 +105,15 @@ def choose_types(groups: Iterable[Group], fitting: Fitting) -> frozenset[str]:
 
 def _extend(dropped: frozenset[str], losses: int, group: Group, fitting: Fitting) -> tuple[frozenset[str], int]:
     """Drop as much of a group as is restored: all at once if that does no harm, else by halves."""
-    pool, alone = group.types, len(group.types) == 1
+    pool, alone = group.types, len(group.types) == 1 or group.united
     while pool:
         found = fitting(dropped | pool)
-        failed = sorted((t for t in pool if group.failed(t, found)), key=lambda t: (found.restored(t), t))
+        failed = replace(group, types=pool).failed(found)
         tolerated = 1 + 2 * sqrt(losses) + (group.harm if alone else HARM_TOGETHER) * sum(found.total[t] for t in pool)
         if not group.ends.isdisjoint(failed):  # An end that is not there where it should be spoils all that follows.
             pool -= group.ends.intersection(failed)
+        elif failed and group.united:
+            break
         elif failed:
             pool -= _given_up(dropped, pool, failed, found, fitting)
         elif found.losses(dropped) - losses <= tolerated:
@@ -123,7 +133,7 @@ def _given_up(
 ) -> frozenset[str]:
     """Of types that are not restored together, the one without which the least is kept; the hopeless ones if many."""
     if len(failed) > FEW:
-        return frozenset(t for t in failed if t == failed[0] or found.restored(t) < HOPELESS)
+        return frozenset(t for t in failed if t == failed[0] or found.restored([t]) < HOPELESS)
 
     def kept_without(token: str) -> int:
         others = (dropped | pool) - {token}

@@ -20,7 +20,7 @@ SEEN = 5
 """Brackets that a head must have."""
 FEW = 12
 """Heads with a varying number of arguments: more of them are an open class, in which a name says little."""
-HEADED = 0.95
+HEADED = 0.6
 """Share of brackets behind a word from which on that word is the head, as in f(x); else it is the first inside."""
 SEPARATED = 0.02
 """Share of brackets with a separator that f(x, y) must have."""

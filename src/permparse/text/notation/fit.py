@@ -8,7 +8,9 @@ from typing import final
 
 import numpy as np
 
-from permparse.text.notation.actions import EMIT, action_for
+from permparse.text.notation.actions import EMIT, UsualRoles, action_for
+from permparse.text.notation.mentions import ROLE
+from permparse.text.notation.symbols import VARIABLE, Symbols
 from permparse.text.notation.tree import Node, Table, grow
 from permparse.text.notation.walk import PLACE, PLAIN, Language, State, Walk, look_ahead
 
@@ -46,9 +48,11 @@ class Fit:
     false: Counter[str]
     exceptions: float
 
-    def restored(self, token: str) -> float:
-        """Share of held-out tokens restored, less what wrong insertions cost; 0 if there are none."""
-        return (self.right[token] - FALSE * self.false[token]) / max(1, self.total[token])
+    def restored(self, tokens: Iterable[str]) -> float:
+        """Share of held-out tokens of these types restored, less what wrong insertions cost; 0 if there are none."""
+        types = frozenset(tokens)
+        right = sum(self.right[token] - FALSE * self.false[token] for token in types)
+        return right / max(1, sum(self.total[token] for token in types))
 
     def losses(self, tokens: Iterable[str]) -> int:
         """What is not restored of these types, and what their wrong insertions cost."""
@@ -74,8 +78,9 @@ def prepare(outputs: Sequence[Output], size: int, copied: frozenset[str]) -> Mat
     return Material(taken, frozenset(by_length[2 * len(taken) // 3 :: 2]), hidden, frozenset(rare))
 
 
-def fit(language: Language, material: Material) -> Fit:
-    """Rules from the states along all outputs, judged by those along the held-out ones."""
+def fit(language: Language, material: Material, usual: UsualRoles) -> Fit:
+    """Rules from the states along all outputs, judged by those along the held-out ones; variables are described by
+    their usual roles."""
     index: dict[tuple[State, str, bool], int] = {}
     weights: list[int] = []
     where: list[list[int]] = []
@@ -84,7 +89,8 @@ def fit(language: Language, material: Material) -> Fit:
     for number, tokens in enumerate(material.outputs):
         held = number in material.held_out
         line = []
-        for state, action in states(some_unknown if held else all_unknown if number % 2 else language, tokens):
+        known = some_unknown if held else all_unknown if number % 2 else language
+        for state, action in states(known, tokens, usual):
             row = index.setdefault((state, action, held), len(weights))
             if row == len(weights):
                 weights.append(0)
@@ -97,14 +103,14 @@ def fit(language: Language, material: Material) -> Fit:
     rules = grow(table, np.flatnonzero(~is_held), np.flatnonzero(is_held), choose)
     guesses = [rules.leaf(state).action for state in found]
     lines = [[(actions[row], guesses[row]) for row in line] for line in where]
-    return _judged(rules, material, lines)
+    return _judged(rules, material, lines, language.symbols)
 
 
-def states(language: Language, tokens: Output) -> Iterator[tuple[State, str]]:
+def states(language: Language, tokens: Output, usual: UsualRoles) -> Iterator[tuple[State, str]]:
     """The states along an output, each with the action that is right there."""
     walk = Walk(language)
     for token, ahead in zip((*tokens, ""), look_ahead(tokens, language.dropped), strict=True):
-        yield walk.features(ahead), action_for(walk, token) if token in language.dropped else EMIT
+        yield walk.features(ahead), action_for(walk, token, usual) if token in language.dropped else EMIT
         if token:
             walk.push(token)
 
@@ -120,7 +126,7 @@ def choose(counts: dict[str, int]) -> str:
     return best
 
 
-def _judged(rules: Node, material: Material, lines: Sequence[Sequence[tuple[str, str]]]) -> Fit:
+def _judged(rules: Node, material: Material, lines: Sequence[Sequence[tuple[str, str]]], symbols: Symbols) -> Fit:
     """Count on held-out outputs, given the right action and the guess at each of their positions."""
     total: Counter[str] = Counter()
     right: Counter[str] = Counter()
@@ -135,16 +141,18 @@ def _judged(rules: Node, material: Material, lines: Sequence[Sequence[tuple[str,
                 right[token] += action == guess
             elif guess != EMIT:
                 false[guess] += 1
-    return Fit(rules, _overrides(lines), total, right, false, exceptions / max(1, len(material.held_out)))
+    return Fit(rules, _overrides(lines, symbols), total, right, false, exceptions / max(1, len(material.held_out)))
 
 
-def _overrides(lines: Sequence[Sequence[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
-    """Pairs of an insertion and the token that was right: more often confused than in this order before it."""
+def _overrides(lines: Sequence[Sequence[tuple[str, str]]], symbols: Symbols) -> frozenset[tuple[str, str]]:
+    """Pairs of an insertion and the token that was right: more often confused than in this order before it. Variables
+    are alike."""
     votes: Counter[tuple[str, str]] = Counter()
     for line in lines:
         gap: set[str] = set()
-        for action, guess in line:
-            if action != EMIT and action != guess:
+        for right, guessed in line:
+            action, guess = (VARIABLE if a.startswith(ROLE) else symbols.alike(a) for a in (right, guessed))
+            if action != EMIT and right != guessed:
                 votes.update((inserted, action) for inserted in ({guess} - {EMIT}))
                 votes.subtract((inserted, action) for inserted in gap)
             gap = gap | {action} if action != EMIT else set()

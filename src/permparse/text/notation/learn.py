@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from permparse.text.notation.actions import usual_roles
 from permparse.text.notation.brackets import find_brackets
 from permparse.text.notation.choice import Level, candidates, choose_types
 from permparse.text.notation.company import named_like_words
@@ -11,7 +12,8 @@ from permparse.text.notation.ends import Ends, find_calls
 from permparse.text.notation.evidence import Evidence, Pair, evidence
 from permparse.text.notation.fit import Fit, Material, Output, fit, prepare
 from permparse.text.notation.notation import Notation
-from permparse.text.notation.symbols import Symbols, find_kinds, find_variables, is_sign
+from permparse.text.notation.series import find_series
+from permparse.text.notation.symbols import Symbols, find_kinds, is_sign
 from permparse.text.notation.walk import Language, with_brackets_seen
 
 ENOUGH_PAIRS = 5_000
@@ -50,18 +52,21 @@ def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bo
     material = prepare(outputs, SMALL, values)
     symbols = find_symbols(known, values, outputs[:ENOUGH_PAIRS], ends)
 
-    def fitting(dropped: frozenset[str]) -> Fit:
-        return fit(_language(ends, symbols, dropped, known, material), material)
+    plain = _language(ends, symbols, frozenset(), known, material)
+    usual = usual_roles(plain, material.outputs)
 
-    keys = _language(ends, symbols, frozenset(), known, material).company.keys
-    dropped = choose_types(candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, keys, level), fitting)
+    def fitting(dropped: frozenset[str]) -> Fit:
+        return fit(_language(ends, symbols, dropped, known, material), material, usual)
+
+    groups = candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, plain.company.keys, level)
+    dropped = choose_types(groups, fitting)
     if not dropped:
         return Notation()
     if any(symbols.number(token) is not None for token in dropped):
         dropped |= {symbols.variable(number) for number in range(MOST_VARIABLES)}
     material = prepare(outputs, LARGE, values)
     language = _language(ends, symbols, dropped, known, material)
-    found = fit(language, material)
+    found = fit(language, material, usual)
     return Notation(language, found.rules, found.overrides)
 
 
@@ -70,7 +75,7 @@ def find_symbols(
 ) -> Symbols:
     """Types frequent enough to be named; values are of an open class, ends of the kind of what they stand for."""
     named = frozenset(token for token, e in known.items() if e.outputs >= NAMED)
-    variables = find_variables(outputs)
+    variables = find_series(outputs)
     return Symbols(named, find_kinds(outputs, named, named & values, variables) | ends.names, variables)
 
 

@@ -112,4 +112,5 @@ class Notation:
 
     def _yields(self, guess: str, following: str) -> bool:
         """Whether an insertion gives way to the exception that follows."""
-        return following in self.language.dropped and (guess, following) in self.overrides
+        alike = self.language.symbols.alike
+        return following in self.language.dropped and (alike(guess), alike(following)) in self.overrides

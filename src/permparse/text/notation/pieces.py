@@ -1,14 +1,17 @@
 """Cut an output string into tokens and put it together again byte for byte.
 
-Signs are split off where the training outputs have them glued to words; where a blank stands is learned for each pair
-of neighbours, and a token that departs from it carries a mark.
+Signs are split off where the training outputs have them glued to words, and values are cut where they are spelled
+otherwise than in the input; where a blank stands is learned for each pair of neighbours, and a token that departs from
+it carries a mark.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
+
+from permparse.text.notation.spellings import Spellings, find_spellings
 
 GLUE = "⁀"
 """In front of a token: one means blank where none is usual or none where one is; two and more mean that many blanks."""
@@ -16,9 +19,11 @@ ESCAPE = "‿"
 """In front of a token that begins with one of these two signs by itself."""
 GLUED = 0.05
 """Share of training outputs that must have a bracket, comma or quotation mark glued to a word."""
-PIECE = re.compile(r"[$#@]?\w(?:\w|[^\w\s(){}\[\],;\"=⁀‿](?=\w))*|[^ ]")
+PIECE = re.compile(r"[$#@?]?\w(?:\w|[^\w\s(){}\[\],;\"=⁀‿](?=\w))*|[^ ]")
 """A word, with signs inside it, or a single sign."""
 HARD = re.compile(r"[(){}\[\],;\"]")
+QUOTES = "'`"
+"""What may also be an apostrophe quotes if it stands before one word and behind the same or a later one."""
 WORD = "w"
 
 
@@ -30,23 +35,31 @@ class Pieces:
     at_signs: bool = False
     toggles: frozenset[str] = frozenset()
     blanks: dict[tuple[str, str], bool] = field(default_factory=dict)
+    spellings: Spellings = field(default_factory=Spellings)
 
     def cut(self, text: str) -> list[str]:
         """The tokens of a string."""
-        tokens, classes = [], self._classes()
+        tokens, classes = [], self.classes()
         left = ""
-        end = 0
-        for match in self._pieces(text):
-            right = classes(match[0])
-            gap = match.start() - end
-            tokens.append(_marks(gap, self._blank(left, right)) + _escaped(match[0]))
-            left, end = right, match.end()
-        trailing = len(text) - end
+        for gap, body in self.bodies(text):
+            right = classes(body)
+            tokens.append(_marks(gap, self._blank(left, right)) + _escaped(body))
+            left = right
+        trailing = len(text) - len(text.rstrip(" "))
         return [*tokens, GLUE * trailing] if trailing else tokens
+
+    def bodies(self, text: str) -> Iterator[tuple[int, str]]:
+        """The tokens as they stand in the string, each with the number of blanks in front of it."""
+        end = 0
+        for match in (PIECE if self.at_signs else _CHUNK).finditer(text):
+            gap, end = match.start() - end, match.end()
+            for part in self.spellings.cut(match[0]):
+                yield gap, part
+                gap = 0
 
     def join(self, tokens: Iterable[str]) -> str:
         """The string of the tokens."""
-        text, classes = [], self._classes()
+        text, classes = [], self.classes()
         left = ""
         for token in tokens:
             body = token.lstrip(GLUE)
@@ -64,16 +77,19 @@ class Pieces:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON for a checkpoint."""
         blanks = [[*pair, blank] for pair, blank in self.blanks.items()]
-        return {"at_signs": self.at_signs, "toggles": sorted(self.toggles), "blanks": blanks}
+        return {
+            "at_signs": self.at_signs,
+            "toggles": sorted(self.toggles),
+            "blanks": blanks,
+            "spellings": self.spellings.to_json(),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Pieces":
         """The inverse of `to_json`."""
         blanks = {(left, right): bool(blank) for left, right, blank in data["blanks"]}
-        return cls(bool(data["at_signs"]), frozenset(data["toggles"]), blanks)
-
-    def _pieces(self, text: str) -> Iterator[re.Match[str]]:
-        return (PIECE if self.at_signs else _CHUNK).finditer(text)
+        spellings = Spellings.from_json(data["spellings"]) if "spellings" in data else Spellings()
+        return cls(bool(data["at_signs"]), frozenset(data["toggles"]), blanks, spellings)
 
     def _blank(self, left: str, right: str) -> bool:
         """Whether a blank usually stands between two classes; unseen pairs go by either neighbour, then by default."""
@@ -84,19 +100,22 @@ class Pieces:
                 return self.blanks[pair]
         return not self.at_signs or (left == WORD and right == WORD)
 
-    def _classes(self) -> "_Classes":
-        return _Classes(self.at_signs, self.toggles)
+    def classes(self) -> "_Classes":
+        """The class of each token of one output in turn."""
+        return _Classes(self.at_signs, self.toggles, self.spellings.between)
 
 
 @final
 class _Classes:
-    """The class of each token in turn: word, sign, and for a toggle whether it opens or closes."""
+    """The class of each token in turn: word, sign or tag of a value, and for a toggle whether it opens or closes."""
 
-    def __init__(self, at_signs: bool, toggles: frozenset[str]) -> None:
-        self._at_signs, self._toggles = at_signs, toggles
+    def __init__(self, at_signs: bool, toggles: frozenset[str], between: frozenset[str]) -> None:
+        self._at_signs, self._toggles, self._between = at_signs, toggles, between
         self._open: set[str] = set()
 
     def __call__(self, body: str) -> str:
+        if body in self._between:
+            return body
         if not self._at_signs or any(c.isalnum() or c == "_" for c in body):
             return WORD
         if body in self._toggles:
@@ -105,22 +124,36 @@ class _Classes:
         return body
 
 
-def learn_pieces(outputs: Sequence[str]) -> Pieces:
-    """Whether signs are glued in these outputs, and where blanks usually stand."""
-    glued = sum(any(HARD.search(c) and len(c) > 1 for c in output.split(" ")) for output in outputs)
-    if not outputs or glued < GLUED * len(outputs):
-        return Pieces()
-    matches = [list(PIECE.finditer(output)) for output in outputs]
-    toggles = _toggles([Counter(match[0] for match in line) for line in matches])
+def learn_pieces(pairs: Sequence[tuple[Sequence[str], str]]) -> Pieces:
+    """From inputs and outputs: whether signs are glued, how values are spelled, and where blanks usually stand."""
+    at_signs = bool(pairs) and sum(_is_glued(output) for _, output in pairs) >= GLUED * len(pairs)
+    plain = Pieces(at_signs)
+    bodies = [[body for _, body in plain.bodies(output)] for _, output in pairs]
+    toggles = _toggles([Counter(line) for line in bodies]) if at_signs else frozenset[str]()
+    spellings = find_spellings(zip((source for source, _ in pairs), bodies, strict=True))
+    if not (at_signs or spellings.frames):
+        return plain
+    pieces = Pieces(at_signs, toggles, spellings=spellings)
     votes: Counter[tuple[str, str]] = Counter()
-    for line in matches:
-        classes = _Classes(True, toggles)
-        kinds = [classes(match[0]) for match in line]
-        for number in range(1, len(line)):
-            vote = 1 if line[number].start() > line[number - 1].end() else -1
-            for pair in ((kinds[number - 1], kinds[number]), ("", kinds[number]), (kinds[number - 1], "")):
-                votes[pair] += vote
-    return Pieces(True, toggles, {pair: votes[pair] > 0 for pair in sorted(votes)})
+    for _, output in pairs:
+        classes, left = pieces.classes(), ""
+        for gap, body in pieces.bodies(output):
+            right = classes(body)
+            if left:
+                for pair in ((left, right), ("", right), (left, "")):
+                    votes[pair] += 1 if gap else -1
+            left = right
+    return replace(pieces, blanks={pair: votes[pair] > 0 for pair in sorted(votes)})
+
+
+def _is_glued(output: str) -> bool:
+    """Whether a bracket, comma or quotation mark stands beside a word without a blank."""
+    chunks = output.split(" ")
+    return any(HARD.search(chunk) and len(chunk) > 1 for chunk in chunks) or any(
+        len(chunk) > 1 and chunk[0] == quote and any(other.endswith(quote) for other in chunks[at:])
+        for at, chunk in enumerate(chunks)
+        for quote in QUOTES
+    )
 
 
 def _toggles(counts: Sequence[Counter[str]]) -> frozenset[str]:

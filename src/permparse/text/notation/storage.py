@@ -11,7 +11,9 @@ from permparse.text.notation.actions import EMIT
 from permparse.text.notation.brackets import Brackets
 from permparse.text.notation.company import Company
 from permparse.text.notation.ends import Ends
+from permparse.text.notation.mentions import Roles
 from permparse.text.notation.notation import Notation
+from permparse.text.notation.series import Series
 from permparse.text.notation.symbols import Symbols
 from permparse.text.notation.tree import Node, Value
 from permparse.text.notation.walk import Language
@@ -40,7 +42,8 @@ def to_json(notation: Notation) -> Json:
         "version": VERSION,
         "dropped": sorted(language.dropped),
         "brackets": language.brackets.closing,
-        "variables": language.symbols.variables,
+        "variables": language.symbols.variables.stem,
+        "first_variable": language.symbols.variables.first,
         "counted": list(language.counted),
         "arities": {counted: dict(heads) for counted, heads in language.arities.items()},
         "ends": {opening: sorted(heads) for opening, heads in language.ends.heads.items()},
@@ -49,6 +52,7 @@ def to_json(notation: Notation) -> Json:
         "together": _listed_sets(language.company.together),
         "behind": _listed_sets(language.company.behind),
         "begin": _listed_sets(language.company.begin),
+        "roles": [[*slot, [list(other) for other in sorted(of)]] for slot, of in language.roles.before.items()],
         "overrides": sorted(notation.overrides),
         "rules": _rule_to_json(notation.rules, language.features),
         "named": sorted(language.symbols.named),
@@ -60,7 +64,9 @@ def from_json(data: Json) -> Notation:
     """The notation that `to_json` wrote."""
     if data.get("version") != VERSION:
         raise ValueError(f"a notation of version {VERSION} is expected, this one is of version {data.get('version')}")
-    symbols = Symbols(frozenset(data["named"]), data["kinds"], data["variables"])
+    symbols = Symbols(
+        frozenset(data["named"]), data["kinds"], Series(data["variables"], data.get("first_variable", ""))
+    )
     brackets = Brackets(data["brackets"])
     heads = {opening: frozenset(found) for opening, found in data.get("ends", {}).items()}
     ends = Ends(brackets, heads, data.get("separators", {}))
@@ -70,7 +76,8 @@ def from_json(data: Json) -> Notation:
         for part in ("together", "behind", "begin")
     )
     company = Company(frozenset(data.get("keys", ())), together, behind, begin)
-    language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company)
+    roles = Roles({(name, at): frozenset((n, a) for n, a in of) for name, at, of in data.get("roles", ())})
+    language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company, roles)
     overrides = frozenset((inserted, exception) for inserted, exception in data["overrides"])
     return Notation(language, _rule_from_json(data["rules"], language.features), overrides)
 

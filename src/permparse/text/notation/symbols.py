@@ -1,10 +1,11 @@
 """What a rule sees of a token: its type if frequent, else its shape, so that unseen values behave like seen ones."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
+
+from permparse.text.notation.series import Series
 
 VARIABLE = "<variable>"
 NUMBER, NAME, SIGN, WORD = "<number>", "<Name>", "<sign>", "<word>"
@@ -16,17 +17,16 @@ NOTHING: Symbol = (NONE, NONE)
 ALIKE = 3
 """Types that must share their neighbours to be of one kind."""
 USUAL = 0.8
-NUMBERED = re.compile(r"(.*?\D)(\d+)")
 
 
 @final
 @dataclass(frozen=True)
 class Symbols:
-    """The types that rules may name, their kinds where they are alike, the stem of bound variables."""
+    """The types that rules may name, their kinds where they are alike, the names of bound variables."""
 
     named: frozenset[str] = frozenset()
     kinds: Mapping[str, str] = field(default_factory=dict)
-    variables: str = ""
+    variables: Series = field(default_factory=Series)
     _seen: dict[str, Symbol] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, token: str) -> Symbol:
@@ -51,13 +51,14 @@ class Symbols:
 
     def number(self, token: str) -> int | None:
         """Which bound variable this is; None if it is no variable."""
-        if not self.variables or not token.startswith(self.variables):
-            return None
-        digits = token[len(self.variables) :]
-        return int(digits) if digits.isascii() and digits.isdigit() and str(int(digits)) == digits else None
+        return self.variables.number(token)
+
+    def alike(self, token: str) -> str:
+        """The token, or what stands for all variables."""
+        return token if self.number(token) is None else VARIABLE
 
     def variable(self, number: int) -> str:
-        return f"{self.variables}{number}"
+        return self.variables.variable(number)
 
 
 def is_sign(token: str) -> bool:
@@ -80,7 +81,7 @@ def is_open_class(symbol: Symbol) -> bool:
 
 
 def find_kinds(
-    outputs: Sequence[Sequence[str]], named: Collection[str], copied: Collection[str], variables: str
+    outputs: Sequence[Sequence[str]], named: Collection[str], copied: Collection[str], variables: Series
 ) -> dict[str, str]:
     """The kind of each named type: its shape if it is copied from the input, else what it always stands between."""
     plain = Symbols(variables=variables)
@@ -103,27 +104,3 @@ def _usual(neighbours: Counter[str]) -> str:
     kind: it may stand elsewhere as well."""
     token, count = neighbours.most_common(1)[0]
     return token if count >= (1.0 if token == START else USUAL) * neighbours.total() else ""
-
-
-def find_variables(outputs: Sequence[Sequence[str]]) -> str:
-    """The stem of tokens numbered in the order in which they first appear, such as $ of $0, $1; empty if none."""
-    found: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    repeated: Counter[str] = Counter()
-    for output in outputs:
-        first: dict[str, list[int]] = {}
-        seen: dict[str, int] = {}
-        for token in output:
-            match = NUMBERED.fullmatch(token)
-            if match and match[2] == str(int(match[2])):
-                stem, number = match[1], int(match[2])
-                seen[stem] = seen.get(stem, 0) + 1
-                numbers = first.setdefault(stem, [])
-                if number not in numbers:
-                    numbers.append(number)
-        for stem, numbers in first.items():
-            found[stem] += 1
-            repeated[stem] += seen[stem] > len(numbers)
-            wrong[stem] += numbers not in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
-    good = [s for s in found if found[s] >= 5 and wrong[s] <= 0.05 * found[s] and repeated[s] >= 0.5 * found[s]]
-    return max(good, key=lambda stem: found[stem], default="")

@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias, final
 from permparse.text.notation.brackets import Brackets
 from permparse.text.notation.company import Bracket, Company
 from permparse.text.notation.ends import Ends
-from permparse.text.notation.symbols import END, NONE, NOTHING, START, Symbol, Symbols, is_open_class
+from permparse.text.notation.mentions import Mentions, Roles, Slot
+from permparse.text.notation.symbols import END, NONE, NOTHING, START, VARIABLE, Symbol, Symbols, is_open_class
 
 MOST = 3
 LEFT = 4
@@ -62,6 +63,7 @@ class Language:
     arities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
     company: Company = field(default_factory=Company)
+    roles: Roles = field(default_factory=Roles)
 
     @property
     def trust(self) -> list[float]:
@@ -75,17 +77,17 @@ class Language:
 
 @final
 class _Level:
-    """An open bracket: the token in front, the first inside, the number of items, the first since a dropped one, and
-    what of a closed class is directly inside, but for heads of brackets."""
+    """An open bracket: the token in front, the first inside, the number of items, the first since a dropped one, what
+    of a closed class is directly inside, but for heads of brackets; the variables it binds and mentions first."""
 
-    __slots__ = ("bracket", "counts", "first", "head", "inside", "items", "last", "scope", "second", "segment")
+    __slots__ = ("bracket", "counts", "first", "head", "inside", "items", "last", "scope", "second", "segment", "topic")
 
     def __init__(self, bracket: str, head: Symbol, counted: int) -> None:
         self.bracket, self.head = bracket, head
         self.first = self.second = self.segment = NOTHING
         self.items = 0
         self.counts = [0] * counted
-        self.scope = -1
+        self.scope = self.topic = -1
         self.inside: list[Symbol] = []
         self.last: Symbol | None = None
 
@@ -108,16 +110,21 @@ class Walk:
         self.levels = [_Level(NONE, NOTHING, len(language.counted))]
         self.previous = self.second_previous = self.last_kept = (START, START)
         self.closed = NOTHING
-        self.variables = self.last_variable = 0
+        self.variables = 0
+        self.mentions = Mentions(language.roles)
         self.run = 0
 
     def closes_nothing(self, token: str) -> bool:
-        """Whether it is a closing bracket, and none is open."""
-        return len(self.levels) == 1 and token in self._closes and token not in self._closing
+        """Whether it is a closing bracket, and the innermost open one is of another kind, or none is open."""
+        closes = self._closes.get(token) if token not in self._closing else None
+        return closes is not None and closes != self._closing.get(self.levels[-1].bracket)
 
     def push(self, token: str) -> None:
         """Append a token, whether inserted or kept: states do not depend on what is kept as an exception."""
         level, symbol = self.levels[-1], self.symbols.of(token)
+        number = self.symbols.number(token)
+        if number is not None:
+            self._push_variable(number)
         closing = self._closing.get(token)
         if closing is not None and (closing != token or level.bracket != token):
             if level.segment is NOTHING:
@@ -135,9 +142,6 @@ class Walk:
             self.levels[-1].items += 1
         else:
             self._push_inside(level, token, symbol)
-        number = self.symbols.number(token)
-        if number is not None:
-            self._push_variable(number)
         self.second_previous, self.previous = self.previous, symbol
         self.run += 1
         if token not in self._dropped:
@@ -163,7 +167,11 @@ class Walk:
         if number >= self.variables:
             self.variables = number + 1
             self.levels[-1].scope = number
-        self.last_variable = number
+        for level in reversed(self.levels):
+            if level.topic >= 0:
+                break
+            level.topic = number
+        self.mentions.mention(number, self.slot())
 
     def features(self, ahead: Ahead) -> State:
         """The state in front of the next kept tokens, in the order of `Language.features`."""
@@ -197,6 +205,18 @@ class Walk:
         arities = self._arities.get(counted, {})
         arity = arities.get(head[1], arities.get(head[0]))
         return "varies" if arity is None else "full" if number == arity else "over" if number > arity else "open"
+
+    def topic(self) -> int | None:
+        """The variable that the bracket around the innermost one mentions first."""
+        topic = self.levels[-2].topic if len(self.levels) > 1 else -1
+        return topic if topic >= 0 else None
+
+    def slot(self) -> Slot:
+        """The place inside the innermost bracket: what names the bracket, in front of it or first inside, and how many
+        items there are already."""
+        level = self.levels[-1]
+        named = level.head if level.first is NOTHING or level.first[0] == VARIABLE else level.first
+        return named[1], level.items
 
     def scopes(self) -> list[int]:
         """The variables bound by open brackets, innermost first."""
@@ -264,14 +284,17 @@ def look_ahead(tokens: Sequence[str], dropped: Collection[str]) -> list[Ahead]:
 
 
 def with_brackets_seen(language: Language, outputs: Iterable[Sequence[str]]) -> Language:
-    """The language with what the brackets of these outputs have in common: numbers, and what stands together."""
+    """The language with what the brackets of these outputs have in common: numbers, what stands together, and where
+    their variables have stood."""
     closed: list[_Level] = []
+    mentions: list[Mentions] = []
     for output in outputs:
         walk = Walk(language, closed)
         for token in output:
             walk.push(token)
+        mentions.append(walk.mentions)
     company = Company.of(level.seen for level in closed)
-    return replace(language, arities=_arities(language, closed), company=company)
+    return replace(language, arities=_arities(language, closed), company=company, roles=Roles.of(mentions))
 
 
 def _arities(language: Language, closed: Iterable[_Level]) -> dict[str, dict[str, int]]:
