@@ -4,9 +4,10 @@
     permparse train data/places/calls/train.tsv --option dev=data/places/calls/dev.tsv --seed 0 --output runs/calls
     permparse evaluate runs/calls --file data/places/calls/test.tsv
 
-Each folder holds train.tsv (600), dev.tsv and test.tsv: nested calls (`calls`), clauses over variables (`clauses`), lambda
-terms (`lambda`), nested queries (`queries`), JSON (`records`), bracketed frames (`frames`) and triples (`triples`). Training nests at most two phrases, half of the test questions three or
-four; some names are in the test file alone.
+Each folder holds train.tsv (600), dev.tsv and test.tsv: nested calls (`calls`), clauses over variables (`clauses`),
+lambda terms (`lambda`), nested queries (`queries`), JSON (`records`), bracketed frames (`frames`) and triples
+(`triples`). Training nests at most two phrases, half of the test questions three or four; some names are in the test
+file alone.
 """
 
 from __future__ import annotations
@@ -222,7 +223,8 @@ def _term(thing: Thing, names: Variables) -> str:
             return f"( lambda {of} e {_condition(thing, of, names)} )"
         case Best(which, figure, inner):
             of = names.new()
-            return f"( arg{'max' if which == 'largest' else 'min'} {of} {_condition(inner, of, names)} ( {figure}:i {of} ) )"
+            name = "argmax" if which == "largest" else "argmin"
+            return f"( {name} {of} {_condition(inner, of, names)} ( {figure}:i {of} ) )"
         case Asked("count", inner):
             of = names.new()
             return f"( count {of} {_condition(inner, of, names)} )"

@@ -83,7 +83,9 @@ class Writing:
             statements = find_statements(outputs, find_brackets(outputs[:ENOUGH]))
         if statements is not None:
             written = [(source, tuple(statements.gathered(output))) for source, output in written]
-        return cls(cutter, learn(written, LEVELS[level], name_ends=level == "ends"), first_position, statements)
+        tags = cutter.pieces.spellings.between if isinstance(cutter, Cut) else frozenset[str]()
+        notation = learn(written, LEVELS[level], name_ends=level == "ends", tags=tags)
+        return cls(cutter, notation, first_position, statements)
 
     def cut(self, output: str) -> list[str]:
         """All tokens of an output, its statements gathered."""

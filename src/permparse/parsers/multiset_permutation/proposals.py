@@ -35,7 +35,7 @@ MEASURED = 1000
 LONGEST, WORTH_NAMES = 0.05, 0.1
 """Ends of arguments have names if so many fewer of the longest outputs need an exception then. Trials cannot tell: what
 grows with length is still rare in training."""
-TOKEN_COST = 0.1
+TOKEN_COST = 0.05
 """Handicap of a notation, in nats for each token of an output that another one drops: it has to be put in order."""
 ENCODERS = ("geometric", "bilstm")
 BILSTM_COST = 0.25

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 import torch
@@ -154,7 +155,10 @@ class TagStage(Stage):
         log_probs = gold_log_probs(self._codec, self._tagger, self._validation)
         log_prob = float(log_probs.mean()) if len(log_probs) else 0.0
         # Where Freq cannot tell, because nothing or everything is right, the likelihood of the gold multisets does.
-        return Scores(freq + TIE * log_prob, {"Freq": freq, "log P": log_prob}, smooth=log_prob)
+        # Alternatives are told apart by the share that is expected to be right: what no notation or encoder can solve
+        # must not outweigh what one of them solves.
+        expected = float(np.logaddexp.reduce(log_probs)) - log(len(log_probs)) if len(log_probs) else 0.0
+        return Scores(freq + TIE * log_prob, {"Freq": freq, "log P": log_prob}, smooth=expected)
 
 
 def share_tagged_right(codec: Codec, tagger: MultisetTagger, examples: EncodedExamples) -> float:

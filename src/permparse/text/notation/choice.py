@@ -75,12 +75,18 @@ def candidates(
     symbols: Symbols,
     ends: Ends,
     keys: frozenset[str],
+    tags: frozenset[str],
     level: Level,
 ) -> list[Group]:
-    """Groups of types in the order in which they are tried. Keys stay: they say where brackets end."""
-    often = {t for t, e in known.items() if e.outputs >= max(5, OFTEN * len(outputs)) and e.said is not Said.BY_A_WORD}
+    """Groups of types in the order in which they are tried. Keys stay: they say where brackets end. Tags go with their
+    values, whatever word seems to say them."""
+    often = {
+        t
+        for t, e in known.items()
+        if e.outputs >= max(5, OFTEN * len(outputs)) and (e.said is not Said.BY_A_WORD or t in tags)
+    }
     variables = frozenset(t for t in known if symbols.number(t) is not None)
-    signs = frozenset(t for t in often - variables if is_sign(t) or t in ends.names)
+    signs = frozenset(t for t in often - variables if is_sign(t) or t in ends.names or t in tags)
     words = frozenset(t for t in often - variables - signs - keys if not t.isdigit())
     wordless = frozenset(t for t in words if known[t].wordless and known[t].outputs >= FRAME * len(outputs))
     headed = (words - wordless) & _headed(outputs, signs | variables)

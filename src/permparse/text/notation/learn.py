@@ -32,16 +32,19 @@ COPIED = 0.5
 """Share of its outputs whose input has a type as a word, from which on it is a value of an open class."""
 
 
-def learn(pairs: Sequence[Pair], level: Level = Level.FULL, name_ends: bool = False) -> Notation:
+def learn(
+    pairs: Sequence[Pair], level: Level = Level.FULL, name_ends: bool = False, tags: frozenset[str] = frozenset()
+) -> Notation:
     """The notation for these pairs; nothing is dropped if nothing is implied.
 
-    With ``name_ends`` the ends of arguments have names wherever the number of arguments varies.
+    With ``name_ends`` the ends of arguments have names wherever the number of arguments varies. ``tags`` are cut off
+    values, and dropped like signs.
     """
-    return _learn(tuple((tuple(source), tuple(target)) for source, target in pairs), level, name_ends)
+    return _learn(tuple((tuple(source), tuple(target)) for source, target in pairs), level, name_ends, tags)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bool) -> Notation:
+def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bool, tags: frozenset[str]) -> Notation:
     sample = [target for _, target in pairs[:ENOUGH_PAIRS]]
     calls = find_calls(find_brackets(sample), sample)
     ends = calls.ends() if name_ends else Ends(calls.brackets)
@@ -58,7 +61,7 @@ def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bo
     def fitting(dropped: frozenset[str]) -> Fit:
         return fit(_language(ends, symbols, dropped, known, material), material, usual)
 
-    groups = candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, plain.company.keys, level)
+    groups = candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, plain.company.keys, tags, level)
     dropped = choose_types(groups, fitting)
     if not dropped:
         return Notation()
