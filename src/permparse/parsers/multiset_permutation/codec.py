@@ -200,6 +200,11 @@ class Codec:
         """The same with nothing ruled out."""
         return replace(self, companions=Companions(), succession=Succession(), origins=Origins())
 
+    def expecting(self, examples: Iterable[Example]) -> Codec:
+        """The same, by which the outputs of these examples read well: the structures that were recombined, too."""
+        patterns = (self.pattern(self.target(example), self.encode(example.source)) for example in examples)
+        return replace(self, trigrams=Trigrams.count(patterns))
+
     def ruled_out(self, tokens: Sequence[str], multiset: CanonicalMultiset) -> np.ndarray | None:
         """Whether token i of a multiset must not come directly before token k, with a row for the start and a column
         for the end: it would part companions, or follow what its kind never follows, or not from that word; None if

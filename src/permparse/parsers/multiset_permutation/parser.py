@@ -93,12 +93,18 @@ class MultisetPermutationParser(Parser):
         calibration: Calibration | None = None,
     ) -> None:
         super().__init__(recipe, codec.task)
-        # The paper's decoder rules nothing out.
-        self.codec = codec.without_rules() if recipe.decoder == "hungarian" else codec
         self.tagger, self.scorer = tagger.eval(), scorer.eval()
         self.calibration = calibration or Calibration()
+        self._use(codec)
+
+    def _use(self, codec: Codec) -> None:
+        """Parse by this codec from now on; the paper's decoder rules nothing out."""
+        recipe = self.recipe
+        self.codec = codec.without_rules() if recipe.decoder == "hungarian" else codec
         decoder = order_decoder(recipe)
-        self.reranker = Reranker(self.codec, tagger, scorer, decoder, recipe.candidates, recipe.surprise_weight)
+        self.reranker = Reranker(
+            self.codec, self.tagger, self.scorer, decoder, recipe.candidates, recipe.surprise_weight
+        )
 
     @classmethod
     def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
@@ -156,6 +162,7 @@ class MultisetPermutationParser(Parser):
             number = round(recipe.recombined * len(splits.train))
             more = recombined_examples(codec, self.tagger, self.scorer, data, number, recipe.seed)
             data = replace(tag_data(codec, [*splits.train, *more], recipe.tagger), recombined=len(more))
+            self._use(codec.expecting([*splits.train, *more]))
             yield from self._both_stages(TAG_AGAIN, ORDER_AGAIN, recipe.training_again(), data, validation)
 
     def _both_stages(

@@ -38,7 +38,7 @@ grows with length is still rare in training."""
 TOKEN_COST = 0.05
 """Handicap of a notation, in nats for each token of an output that another one drops: it has to be put in order."""
 ENCODERS = ("geometric", "bilstm")
-BILSTM_COST = 0.25
+BILSTM_COST = 0.1
 """Handicap of the BiLSTM, in nats for a sentence: it ties what a word says to its neighbours, and so to the structures
 of training. On longer sentences of the same structures, which trials are scored on, it may do as well; on new ones
 not."""

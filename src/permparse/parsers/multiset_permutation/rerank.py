@@ -14,6 +14,9 @@ from permparse.parsers.multiset_permutation.codec import Codec, EncodedSentence
 from permparse.parsers.multiset_permutation.order import BATCH, OrderDecoder, Ordered, n_best_orders, order
 from permparse.parsers.multiset_permutation.tag import Tagged, Tagging, tag
 
+IMPOSSIBLE = -10.0
+"""Log probability of a jump below which it speaks against the tokens: rules make a jump that training never has, and
+that cannot be avoided, about e^-30."""
 ROUND = BATCH
 """Multisets that are put in order together: a few sentences compare all of theirs at once."""
 
@@ -28,8 +31,9 @@ class Candidate:
     surprise: float
 
     def score(self, surprise_weight: float) -> float:
-        """log P(multiset) - weight · surprise: what candidates are compared by."""
-        return self.tagged.log_prob - surprise_weight * self.surprise
+        """What candidates are compared by: log P(multiset) - weight · surprise, and less where even the best order has
+        an all but impossible jump."""
+        return self.tagged.log_prob - surprise_weight * self.surprise + min(0.0, self.ordered.weakest - IMPOSSIBLE)
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,8 @@ class Reranker:
     def best(self, taggings: Sequence[Tagging]) -> list[Candidate]:
         """The best candidate of every sentence.
 
-        Surprise is never negative, so only multisets likelier than the best score so far are put in order: none at all
-        if the likeliest one reads well. Of many sentences each gets a few rivals at a time, likeliest first: a good one
+        No score is above log P, so only multisets likelier than the best score so far are put in order: none at all if
+        the likeliest one reads well. Of many sentences each gets a few rivals at a time, likeliest first: a good one
         rules out the rest. The result is that of comparing all.
         """
         best = self.in_order([(t.sentence, t.best) for t in taggings])
@@ -62,7 +66,7 @@ class Reranker:
         rivals = {
             i: islice(tagging.n_best(self.candidates), 1, None)
             for i, (tagging, first) in enumerate(zip(taggings, best, strict=True))
-            if first.surprise > 0
+            if first.score(self.surprise_weight) < first.tagged.log_prob
         }
         while rivals:
             number = max(1, ROUND // len(rivals))

@@ -8,7 +8,7 @@ from permparse.text.notation.actions import usual_roles
 from permparse.text.notation.brackets import find_brackets
 from permparse.text.notation.choice import Level, candidates, choose_types
 from permparse.text.notation.company import named_like_words
-from permparse.text.notation.ends import Ends, find_calls
+from permparse.text.notation.ends import Calls, Ends, find_calls
 from permparse.text.notation.evidence import Evidence, Pair, evidence
 from permparse.text.notation.fit import Fit, Material, Output, fit, prepare
 from permparse.text.notation.notation import Notation
@@ -55,11 +55,11 @@ def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bo
     material = prepare(outputs, SMALL, values)
     symbols = find_symbols(known, values, outputs[:ENOUGH_PAIRS], ends)
 
-    plain = _language(ends, symbols, frozenset(), known, material)
+    plain = _language(calls, ends, symbols, frozenset(), known, material)
     usual = usual_roles(plain, material.outputs)
 
     def fitting(dropped: frozenset[str]) -> Fit:
-        return fit(_language(ends, symbols, dropped, known, material), material, usual)
+        return fit(_language(calls, ends, symbols, dropped, known, material), material, usual)
 
     groups = candidates(known, outputs[:ENOUGH_PAIRS], symbols, ends, plain.company.keys, tags, level)
     dropped = choose_types(groups, fitting)
@@ -68,7 +68,7 @@ def _learn(pairs: tuple[tuple[Output, Output], ...], level: Level, name_ends: bo
     if any(symbols.number(token) is not None for token in dropped):
         dropped |= {symbols.variable(number) for number in range(MOST_VARIABLES)}
     material = prepare(outputs, LARGE, values)
-    language = _language(ends, symbols, dropped, known, material)
+    language = _language(calls, ends, symbols, dropped, known, material)
     found = fit(language, material, usual)
     return Notation(language, found.rules, found.overrides)
 
@@ -83,9 +83,14 @@ def find_symbols(
 
 
 def _language(
-    ends: Ends, symbols: Symbols, dropped: frozenset[str], known: Mapping[str, Evidence], material: Material
+    calls: Calls,
+    ends: Ends,
+    symbols: Symbols,
+    dropped: frozenset[str],
+    known: Mapping[str, Evidence],
+    material: Material,
 ) -> Language:
     signs = Counter({t: known[t].occurrences for t in dropped - ends.brackets.tokens if is_sign(t)})
     counted = tuple(sorted(signs, key=lambda t: (-signs[t], t))[:MOST_COUNTED])
     language = Language(ends.brackets, symbols, dropped, counted, ends=ends)
-    return with_brackets_seen(language, material.outputs)
+    return with_brackets_seen(language, material.outputs, calls.separators.keys())

@@ -52,6 +52,7 @@ def to_json(notation: Notation) -> Json:
         "together": _listed_sets(language.company.together),
         "behind": _listed_sets(language.company.behind),
         "begin": _listed_sets(language.company.begin),
+        "contents": _listed_sets(language.contents),
         "roles": [[*slot, [list(other) for other in sorted(of)]] for slot, of in language.roles.before.items()],
         "overrides": sorted(notation.overrides),
         "rules": _rule_to_json(notation.rules, language.features),
@@ -77,7 +78,8 @@ def from_json(data: Json) -> Notation:
     )
     company = Company(frozenset(data.get("keys", ())), together, behind, begin)
     roles = Roles({(name, at): frozenset((n, a) for n, a in of) for name, at, of in data.get("roles", ())})
-    language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company, roles)
+    contents = {first: frozenset(of) for first, of in data.get("contents", {}).items()}
+    language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company, roles, contents)
     overrides = frozenset((inserted, exception) for inserted, exception in data["overrides"])
     return Notation(language, _rule_from_json(data["rules"], language.features), overrides)
 

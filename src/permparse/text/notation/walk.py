@@ -54,6 +54,8 @@ class Language:
     which ends of arguments have names; what stands inside brackets.
 
     `arities` has for items, and for each counted sign, the number that every bracket with some head has in training.
+    `contents` has for the first token of a bracket with its head inside, as in Lisp, what may follow: tokens, and first
+    tokens of brackets.
     """
 
     brackets: Brackets = field(default_factory=Brackets)
@@ -64,6 +66,7 @@ class Language:
     ends: Ends = field(default_factory=Ends)
     company: Company = field(default_factory=Company)
     roles: Roles = field(default_factory=Roles)
+    contents: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def trust(self) -> list[float]:
@@ -78,9 +81,23 @@ class Language:
 @final
 class _Level:
     """An open bracket: the token in front, the first inside, the number of items, the first since a dropped one, what
-    of a closed class is directly inside, but for heads of brackets; the variables it binds and mentions first."""
+    of a closed class is directly inside, but for heads of brackets; the variables it binds and mentions first; names
+    of what follows the first token, where brackets inside go by theirs."""
 
-    __slots__ = ("bracket", "counts", "first", "head", "inside", "items", "last", "scope", "second", "segment", "topic")
+    __slots__ = (
+        "bracket",
+        "counts",
+        "first",
+        "head",
+        "holds",
+        "inside",
+        "items",
+        "last",
+        "scope",
+        "second",
+        "segment",
+        "topic",
+    )
 
     def __init__(self, bracket: str, head: Symbol, counted: int) -> None:
         self.bracket, self.head = bracket, head
@@ -89,6 +106,7 @@ class _Level:
         self.counts = [0] * counted
         self.scope = self.topic = -1
         self.inside: list[Symbol] = []
+        self.holds: set[str] = set()
         self.last: Symbol | None = None
 
     @property
@@ -104,7 +122,7 @@ class Walk:
         self.closed_levels = closed_levels
         self.symbols = language.symbols
         self._dropped, self._counted = language.dropped, language.counted
-        self._arities, self._company = language.arities, language.company
+        self._arities, self._company, self._contents = language.arities, language.company, language.contents
         self._closing = language.brackets.closing
         self._closes = {closing: closing for closing in language.brackets.closing.values()} | language.ends.closing
         self.levels = [_Level(NONE, NOTHING, len(language.counted))]
@@ -152,6 +170,10 @@ class Walk:
         level.items += 1
         if not is_open_class(symbol):
             level.inside.append(symbol)
+        if level.first is not NOTHING:
+            level.holds.add(symbol[1])
+        elif len(self.levels) > 1:
+            self.levels[-2].holds.add(symbol[1])
         if level.first is NOTHING:
             level.first = symbol
         elif level.second is NOTHING:
@@ -189,6 +211,12 @@ class Walk:
         if symbol[1] not in company.keys:
             return NONE
         return company.place(symbol, self.previous, [level.seen for level in self.levels])
+
+    def ends_before(self, symbol: Symbol) -> int:
+        """How many open brackets must end before this token may stand inside one, be it first in a new bracket."""
+        headed = (level.first[1] for level in reversed(self.levels) if level.first is not NOTHING)
+        found = (number for number, first in enumerate(headed) if symbol[1] in self._contents.get(first, ()))
+        return min(next(found, MOST), MOST)
 
     def number_of_items(self) -> str:
         """Whether the innermost bracket has all its items."""
@@ -238,6 +266,7 @@ QUESTIONS: Mapping[str, Callable[[Walk, Ahead], str | int]] = {
     "kind of last kept": lambda walk, ahead: walk.last_kept[0],
     "kind of segment": lambda walk, ahead: walk.levels[-1].segment[0],
     "items": lambda walk, ahead: walk.number_of_items(),
+    "ends before next": lambda walk, ahead: walk.ends_before(walk.symbols.of(ahead.first)),
     "kind of closed head": lambda walk, ahead: walk.closed[0],
     "variables": lambda walk, ahead: min(walk.variables, MOST),
     "next": lambda walk, ahead: walk.symbols.of(ahead.first)[1],
@@ -283,9 +312,11 @@ def look_ahead(tokens: Sequence[str], dropped: Collection[str]) -> list[Ahead]:
     return ahead[::-1]
 
 
-def with_brackets_seen(language: Language, outputs: Iterable[Sequence[str]]) -> Language:
+def with_brackets_seen(
+    language: Language, outputs: Iterable[Sequence[str]], headed_in_front: Collection[str] = ()
+) -> Language:
     """The language with what the brackets of these outputs have in common: numbers, what stands together, and where
-    their variables have stood."""
+    their variables have stood. Some opening brackets have their heads in front of them, as in f(x)."""
     closed: list[_Level] = []
     mentions: list[Mentions] = []
     for output in outputs:
@@ -294,7 +325,14 @@ def with_brackets_seen(language: Language, outputs: Iterable[Sequence[str]]) -> 
             walk.push(token)
         mentions.append(walk.mentions)
     company = Company.of(level.seen for level in closed)
-    return replace(language, arities=_arities(language, closed), company=company, roles=Roles.of(mentions))
+    holds: dict[str, set[str]] = defaultdict(set)
+    for level in closed:
+        if level.bracket not in headed_in_front:
+            holds[level.first[1]] |= level.holds
+    contents = {first: frozenset(names) for first, names in sorted(holds.items())}
+    return replace(
+        language, arities=_arities(language, closed), company=company, roles=Roles.of(mentions), contents=contents
+    )
 
 
 def _arities(language: Language, closed: Iterable[_Level]) -> dict[str, dict[str, int]]:
