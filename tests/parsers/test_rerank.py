@@ -8,7 +8,7 @@ import pytest
 from permparse import Parser
 from permparse.nn import MultisetTagger
 from permparse.parsers.multiset_permutation.parser import MultisetPermutationParser
-from permparse.parsers.multiset_permutation.rerank import Reranker
+from permparse.parsers.multiset_permutation.rerank import IMPOSSIBLE, Reranker
 from permparse.text import Trigrams
 
 SENTENCES = ["a b c d e", "k j i h g f", "a a b", "c", "z y x w v u t s r q", "new words", "b c d", "h"]
@@ -64,3 +64,12 @@ def test_candidates_and_alternatives_come_from_one_run_of_the_tagger(
     parser = Parser.load(tiny_run, candidates=12)
     assert len(parser.parse("a b c d", n_best=5).alternatives) == 5
     assert len(runs) == 1
+
+
+def test_an_all_but_impossible_order_speaks_against_its_tokens(reranker: Reranker) -> None:
+    (best,) = reranker.best(tagged(reranker, ["a b c"]))
+    for weakest, less in ((0.0, 0.0), (IMPOSSIBLE, 0.0), (IMPOSSIBLE - 20, 20.0)):
+        candidate = replace(best, ordered=replace(best.ordered, weakest=weakest))
+        expected = candidate.tagged.log_prob - 0.5 * candidate.surprise - less
+        assert candidate.score(0.5) == pytest.approx(expected)
+        assert candidate.score(0.5) <= candidate.tagged.log_prob

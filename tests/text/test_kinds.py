@@ -45,11 +45,19 @@ def test_a_rare_token_is_of_the_kind_that_what_follows_it_speaks_for():
     assert kinds.of("dog") == kinds.of("girl")
 
 
-def test_a_new_value_is_of_the_kind_that_most_values_of_its_shape_are():
-    nouns = ("rose", "lamp", "drum", "coin")
+def test_a_new_value_is_of_the_kind_that_most_values_of_its_shape_by_far_are():
+    nouns = ("rose", "lamp", "drum", "coin", "tent", "sofa", "kite", "harp", "mule", "goat", "pear", "plum")
     kinds = learned([*CALLS, "see ( agent = Ann , theme = Bob )", *(f"see ( agent = {noun} )" for noun in nouns)])
     assert kinds.of("penguin") == kinds.of("cake")
     assert kinds.of("Zoe") == kinds.of("Ann") != kinds.of("cake")
+
+
+def test_a_new_value_is_of_no_kind_where_values_are_of_several():
+    """Names of one word and parts of longer ones, `in(oslo)` and `in(new _ york)`: a new word may be either."""
+    names = ("oslo", "rome", "bern", "riga", "new _ york", "san _ jose", "fort _ wayne", "rio _ grande")
+    kinds = learned([f"in ( {name} )" for name in names])
+    assert kinds.of("oslo") == kinds.of("rome") != kinds.of("new")
+    assert kinds.of("lima") not in {kinds.of("oslo"), kinds.of("new"), kinds.of("york")}
 
 
 def test_of_what_stands_behind_words_only_what_is_everywhere_has_a_kind_of_its_own():

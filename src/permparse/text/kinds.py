@@ -20,8 +20,8 @@ OFTEN = 20
 """How often a token must occur if it is to mean anything that the same sign always follows it."""
 EVERYWHERE = 0.2
 """Occurrences for each output from which on this says something of a token that stands behind words as well."""
-NEARLY_ALL = 0.9
-"""Share of the values of one shape that must be of one kind if a new one is to be of it."""
+CLEAR = 0.66
+"""Share of the values of one shape that must be of one kind if a new one is taken to be of it."""
 USUAL = 0.05
 """Share of its occurrences from which on a token is said to stand behind a sign."""
 ANY_WORD, BEGIN, SIGNS = "…", "(", "~"
@@ -44,8 +44,8 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True)
 class Kinds:
-    """``known``: the kinds of tokens that stand between signs; ``usual``: that of a new value, by its shape, if nearly
-    all values of this shape are of one."""
+    """``known``: the kinds of tokens that stand between signs; ``usual``: that of a new value, by its shape, if most
+    values of this shape by far are of one."""
 
     symbols: Symbols = field(default_factory=Symbols)
     known: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Kinds:
         for token in values:
             found[shape(token)][known.get(token, shape(token))] += 1
         usual = {of: kinds.most_common(1)[0] for of, kinds in found.items()}
-        clear = {of: kind for of, (kind, number) in usual.items() if number >= NEARLY_ALL * found[of].total()}
+        clear = {of: kind for of, (kind, number) in usual.items() if number >= CLEAR * found[of].total()}
         return cls(symbols, known, clear)
 
     def of(self, token: str) -> str:
