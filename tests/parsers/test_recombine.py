@@ -108,3 +108,19 @@ def test_a_run_that_is_resumed_in_a_later_stage_ends_in_the_same_weights(
     for name, network in parser.networks.items():
         other = resumed.networks[name].state_dict()
         assert all((tensor == other[key]).all() for key, tensor in network.state_dict().items())
+    assert isinstance(resumed, MultisetPermutationParser)
+    assert resumed.codec.trigrams.to_json() == parser.codec.trigrams.to_json()
+
+
+def test_recombined_structures_read_well(run: Path, parser: MultisetPermutationParser) -> None:
+    examples = parser.task.load("train")
+    data = tag_data(parser.codec, examples, parser.recipe.tagger)
+    made = recombined_examples(parser.codec, parser.tagger, parser.scorer, data, 40, seed=1)
+    before = parser.codec.expecting(examples)
+    surprise = [
+        [codec.trigrams.surprise(codec.pattern(codec.target(of), codec.encode(of.source))) for of in made]
+        for codec in (before, before.expecting([*examples, *made]), parser.codec)
+    ]
+    assert max(surprise[0]) > 0
+    assert sum(surprise[1]) < sum(surprise[0])
+    assert sum(surprise[2]) < sum(surprise[0])

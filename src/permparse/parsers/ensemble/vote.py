@@ -13,6 +13,7 @@ from statistics import fmean
 import numpy as np
 
 from permparse.parsers.multiset_permutation.parser import MultisetPermutationParser
+from permparse.parsers.multiset_permutation.rerank import strain
 from permparse.parsers.multiset_permutation.stages import HOPELESS, EncodedExamples, multiset_log_probs
 from permparse.parsers.parse import Parse
 
@@ -40,9 +41,11 @@ class Proposal:
     judgements: tuple[Judgement, ...]
 
     def score(self, surprise_weight: float) -> float:
-        """Σ log P(multiset | x) over the members - weight · surprise, the mean of what it is to each of them."""
+        """Σ log P(multiset | x) over the members - weight · surprise, the mean of what it is to each of them, and less
+        where all who propose it strain to order it."""
         surprise = fmean(judgement.surprise for judgement in self.judgements)
-        return sum(judgement.log_prob for judgement in self.judgements) - surprise_weight * surprise
+        weakest = max(parse.weakest_jump for parse in self.proposers.values())
+        return sum(judgement.log_prob for judgement in self.judgements) - surprise_weight * surprise - strain(weakest)
 
     @property
     def multiset(self) -> tuple[tuple[str, ...], ...]:

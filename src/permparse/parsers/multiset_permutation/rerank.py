@@ -33,7 +33,12 @@ class Candidate:
     def score(self, surprise_weight: float) -> float:
         """What candidates are compared by: log P(multiset) - weight · surprise, and less where even the best order has
         an all but impossible jump."""
-        return self.tagged.log_prob - surprise_weight * self.surprise + min(0.0, self.ordered.weakest - IMPOSSIBLE)
+        return self.tagged.log_prob - surprise_weight * self.surprise - strain(self.ordered.weakest)
+
+
+def strain(weakest: float) -> float:
+    """What the weakest jump of the best order, by its log probability, counts against an output; never negative."""
+    return max(0.0, IMPOSSIBLE - weakest)
 
 
 @dataclass(frozen=True)
