@@ -23,6 +23,7 @@ from permparse.text.notation import (
     position_offset,
     to_json,
 )
+from permparse.text.notation.symbols import VARIABLE
 
 LEVELS = {
     "raw": Level.NOTHING,
@@ -37,6 +38,8 @@ number of arguments varies."""
 
 
 REMEMBERED = 100_000
+SHOWN = 8
+"""Tokens that are named where some of many are."""
 ENOUGH = 5_000
 """Outputs that show what its brackets are."""
 
@@ -123,6 +126,20 @@ class Writing:
         """Share of the outputs that the rules alone do not restore."""
         short = [[token for _, token in self._kept(output)] for output in outputs]
         return sum(map(self.notation.has_exception, short)) / max(1, len(short))
+
+    def facts(self) -> list[str]:
+        """What was found in the training outputs, in words."""
+        language, found = self.notation.language, []
+        dropped = sorted({language.symbols.alike(token) for token in language.dropped}, key=lambda t: (len(t), t))
+        dropped = ["variables" if token == VARIABLE else token for token in dropped]
+        if dropped:
+            found.append(f"outputs written without {' '.join(dropped[:SHOWN])}{' …' * (len(dropped) > SHOWN)}")
+        cut = self.cutter.pieces.spellings.between if isinstance(self.cutter, Cut) else frozenset[str]()
+        if cut:
+            found.append(f"values cut at {' '.join(sorted(cut)[:SHOWN])}")
+        if self.first_position is not None:
+            found.append("numbers name positions")
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON for a checkpoint; a task's own cutter is not part of it."""

@@ -140,7 +140,7 @@ class MultisetPermutationParser(Parser):
 
     def facts(self) -> list[str]:
         known = [f"{len(self.codec.words):,} words", f"{len(self.codec.symbols):,} symbols"]
-        return [*known, *super().facts()]
+        return [*known, *super().facts(), *(self.codec.writing.facts() if self.codec.writing else [])]
 
     def starting_files(self, new_stages: Collection[str]) -> list[Path]:
         files = [vectors_file(self.encoders[stage]) for stage in new_stages]
