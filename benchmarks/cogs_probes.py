@@ -21,6 +21,7 @@ WHERE = ["in", "on", "beside"]
 DOING = {"ate": "eat", "painted": "paint", "drew": "draw", "cleaned": "clean", "saw": "see", "found": "find"}
 GIVING = {"gave": "give", "sold": "sell", "lended": "lend", "sent": "send"}
 NAMES = ["Zorba", "Lina", "Paula", "Quentin"]
+WANTING = {"wanted": "want", "planned": "plan", "hoped": "hope", "attempted": "attempt"}
 RESTING = {"slept": "sleep", "smiled": "smile", "ran": "run", "screamed": "scream"}
 
 
@@ -66,6 +67,20 @@ class Sentence:
             self.said.append((verb, f"{predicate} . theme ( x _ {verb} , x _ {thing} )"))
         return self._line("phrase on the subject")
 
+    def phrase_on_who_wants(self) -> str:
+        """The boy on a chair wanted to sleep: he is said to want and to sleep."""
+        (noun, subject), where = self.noun(NOUNS), self.chance.choice(WHERE)
+        self.words.append(where)
+        _, place = self.noun(PLACES)
+        self.said.append((subject, f"{noun} . nmod . {where} ( x _ {subject} , x _ {place} )"))
+        wish, wants = self.verb(WANTING, subject)
+        predicate = self.chance.choice(sorted(RESTING.values()))
+        self.words += ["to", predicate]
+        does = len(self.words) - 1
+        self.said.append((wants, f"{wish} . xcomp ( x _ {wants} , x _ {does} )"))
+        self.said.append((does, f"{predicate} . agent ( x _ {does} , x _ {subject} )"))
+        return self._line("phrase on who wants")
+
     def name_before_to(self) -> str:
         """The boy gave Zorba to Emma."""
         _, subject = self.noun(NOUNS)
@@ -92,6 +107,7 @@ def main() -> None:
     chance = random.Random(chosen.seed)
     lines = [Sentence(chance).phrase_on_the_subject() for _ in range(chosen.number)]
     lines += [Sentence(chance).name_before_to() for _ in range(chosen.number)]
+    lines += [Sentence(chance).phrase_on_who_wants() for _ in range(chosen.number)]
     chosen.file.write_text("".join(lines), encoding="utf-8")
 
 
