@@ -92,20 +92,16 @@ class Aligned:
         few = len(strays) <= MOST_STRAYS and len({self.positions[i] for i in strays}) <= 1
         return Span(first, last, begin, end, strays) if ends and few else None
 
-    def mentions(self, span: Span) -> list[int]:
-        """The tokens that have strayed, equal ones once: who wants to eat is said to want and to eat."""
-        return list({self.tokens[i]: i for i in reversed(span.strays)}.values())[::-1]
-
     def content(self, span: Span) -> Content:
         """The words of a span, its tokens, and those that have strayed."""
-        strays = tuple(self.tokens[i] for i in self.mentions(span))
+        strays = tuple(self.tokens[i] for i in span.strays)
         return self.words[span.first : span.last], self.tokens[span.begin : span.end], strays
 
     def surroundings(self, span: Span) -> Surroundings:
         """The words and the tokens on both sides of a span, and the tokens that have strayed from it, each with what it
         follows."""
         words, tokens = (BOUND, *self.words, BOUND), (*self.tokens, BOUND)
-        strays = (part for i in self.mentions(span) for part in (*self._before(i), tokens[i]))
+        strays = (part for i in span.strays for part in (*self._before(i), tokens[i]))
         beside = words[span.first].lower(), words[span.last + 1].lower(), *self._before(span.begin), tokens[span.end]
         return *beside, *strays
 
@@ -114,8 +110,7 @@ class Aligned:
         kinds = self.tokens if self.kinds is None else self.kinds
         number: dict[int, int] = {}
         return tuple(
-            (kinds[i], number.setdefault(self.positions[i], len(number)))
-            for i in (*self.mentions(span), *range(*span[2:4]))
+            (kinds[i], number.setdefault(self.positions[i], len(number))) for i in (*span.strays, *range(*span[2:4]))
         )
 
     def _before(self, token: int) -> tuple[str, str]:
@@ -124,13 +119,11 @@ class Aligned:
         return kinds[token - 2] if token > 1 else BOUND, self.tokens[token - 1] if token else BOUND
 
     def replaced(self, span: Span, other: Aligned, by: Span) -> Aligned:
-        """This example with a span of another one, of as many different strays, in the place of its own."""
+        """This example with a span of another one, of as many strays, in the place of its own."""
         longer, moved = (by.last - by.first) - (span.last - span.first), span.first - by.first
         tokens = list(self.tokens)
         positions = [position if position < span.first else position + longer for position in self.positions]
-        takes_place = {self.tokens[i]: new for i, new in zip(self.mentions(span), other.mentions(by), strict=True)}
-        for own in span.strays:
-            new = takes_place[self.tokens[own]]
+        for own, new in zip(span.strays, by.strays, strict=True):
             tokens[own], positions[own] = other.tokens[new], other.positions[new] + moved
         new_positions = [position + moved for position in other.positions[by.begin : by.end]]
         return Aligned(
