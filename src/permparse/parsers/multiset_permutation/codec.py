@@ -191,8 +191,9 @@ class Codec:
         return self.canonical(self.task.shorten(example.output) if self.task.knowledge else example.target)
 
     def heads(self, example: Example) -> list[int | None]:
-        """For each gold token that is a key the index of the token whose bracket it is in; nothing without keys."""
-        if self.writing is None or not self.writing.notation.language.company.keys:
+        """For each gold token that is an assigned key the index of the token whose bracket it is in; nothing without
+        such keys."""
+        if self.writing is None or not self.writing.notation.language.company.assigned:
             return []
         return self.writing.heads(example.output)
 

@@ -44,6 +44,8 @@ class Company:
     together: Mapping[str, frozenset[str]] = field(default_factory=dict)
     behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
     begin: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    assigned: frozenset[str] = frozenset()
+    """Keys that the same sign always follows, as in `agent = …`: they name what comes."""
 
     @classmethod
     def of(cls, brackets: Iterable[Bracket]) -> "Company":
@@ -104,15 +106,21 @@ def _keys(brackets: Sequence[Bracket]) -> frozenset[str]:
     return frozenset(seen - others)
 
 
-def named_like_words(outputs: Iterable[Sequence[str]], copied: Collection[str], brackets: Brackets) -> frozenset[str]:
-    """Keys that happen to be words of inputs as well, as `near` of `judge{near: market}`. Like other keys they are
-    always followed by the same sign, and they are few."""
+def always_followed(outputs: Iterable[Sequence[str]], brackets: Brackets) -> dict[str, str]:
+    """Tokens that one and the same sign always follows, with this sign, which is no bracket."""
     followed: dict[str, set[str]] = defaultdict(set)
     for output in outputs:
         for token, following in pairwise((*output, "")):
             followed[token].add(following)
     always = {token: min(signs) for token, signs in followed.items() if len(signs) == 1}
-    signs = {s for token, s in always.items() if token not in copied and s and is_sign(s) and s not in brackets.tokens}
+    return {token: sign for token, sign in always.items() if sign and is_sign(sign) and sign not in brackets.tokens}
+
+
+def named_like_words(outputs: Iterable[Sequence[str]], copied: Collection[str], brackets: Brackets) -> frozenset[str]:
+    """Keys that happen to be words of inputs as well, as `near` of `judge{near: market}`. Like other keys they are
+    always followed by the same sign, and they are few."""
+    always = always_followed(outputs, brackets)
+    signs = {sign for token, sign in always.items() if token not in copied}
     found: dict[str, set[str]] = defaultdict(set)
     for token, sign in always.items():
         if token in copied and sign in signs:

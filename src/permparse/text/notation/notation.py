@@ -37,12 +37,12 @@ class Notation:
         return [token for _, token in self.kept(tokens)]
 
     def heads(self, tokens: Sequence[str], kept: Sequence[int]) -> list[int | None]:
-        """For each key among the tokens that are kept, given by their indices, the number of the one in front of its
-        bracket; None for all else, and where that one is dropped."""
+        """For each assigned key among the tokens that are kept, given by their indices, the number of the one in front
+        of its bracket; None for all else, and where that one is dropped."""
         number = {at: i for i, at in enumerate(kept)}
         walk, before, head_of = Walk(self.language), list[int](), dict[int, int]()
         for at, token in enumerate(self.language.ends.named(tokens)):
-            if token in self.language.company.keys and before:
+            if token in self.language.company.assigned and before:
                 head_of[at] = before[-1]
             depth = len(walk.levels)
             walk.push(token)

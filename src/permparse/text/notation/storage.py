@@ -50,6 +50,7 @@ def to_json(notation: Notation) -> Json:
         "separators": dict(language.ends.separators),
         "keys": sorted(language.company.keys),
         "together": _listed_sets(language.company.together),
+        "assigned": sorted(language.company.assigned),
         "behind": _listed_sets(language.company.behind),
         "begin": _listed_sets(language.company.begin),
         "contents": _listed_sets(language.contents),
@@ -76,7 +77,8 @@ def from_json(data: Json) -> Notation:
         {name: frozenset(found) for name, found in data.get(part, {}).items()}
         for part in ("together", "behind", "begin")
     )
-    company = Company(frozenset(data.get("keys", ())), together, behind, begin)
+    keys = frozenset(data.get("keys", ()))
+    company = Company(keys, together, behind, begin, frozenset(data.get("assigned", keys)))
     roles = Roles({(name, at): frozenset((n, a) for n, a in of) for name, at, of in data.get("roles", ())})
     contents = {first: frozenset(of) for first, of in data.get("contents", {}).items()}
     language = Language(brackets, symbols, dropped, counted, data["arities"], ends, company, roles, contents)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, final
 
 from permparse.text.notation.brackets import Brackets
-from permparse.text.notation.company import Bracket, Company
+from permparse.text.notation.company import Bracket, Company, always_followed
 from permparse.text.notation.ends import Ends
 from permparse.text.notation.mentions import Mentions, Roles, Slot
 from permparse.text.notation.symbols import END, NONE, NOTHING, START, VARIABLE, Symbol, Symbols, is_open_class
@@ -313,7 +313,7 @@ def look_ahead(tokens: Sequence[str], dropped: Collection[str]) -> list[Ahead]:
 
 
 def with_brackets_seen(
-    language: Language, outputs: Iterable[Sequence[str]], headed_in_front: Collection[str] = ()
+    language: Language, outputs: Sequence[Sequence[str]], headed_in_front: Collection[str] = ()
 ) -> Language:
     """The language with what the brackets of these outputs have in common: numbers, what stands together, and where
     their variables have stood. Some opening brackets have their heads in front of them, as in f(x)."""
@@ -325,6 +325,7 @@ def with_brackets_seen(
             walk.push(token)
         mentions.append(walk.mentions)
     company = Company.of(level.seen for level in closed)
+    company = replace(company, assigned=company.keys & always_followed(outputs, language.brackets).keys())
     holds: dict[str, set[str]] = defaultdict(set)
     for level in closed:
         if level.bracket not in headed_in_front:
