@@ -45,7 +45,7 @@ class Company:
     behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
     begin: Mapping[str, frozenset[str]] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
-    """Keys that the same sign always follows, as in `agent = …`: they name what comes."""
+    """Keys that a sign always follows, as in `agent = …` and `nmod . on = …`: they name what comes."""
 
     @classmethod
     def of(cls, brackets: Iterable[Bracket]) -> "Company":
@@ -106,20 +106,23 @@ def _keys(brackets: Sequence[Bracket]) -> frozenset[str]:
     return frozenset(seen - others)
 
 
-def always_followed(outputs: Iterable[Sequence[str]], brackets: Brackets) -> dict[str, str]:
-    """Tokens that one and the same sign always follows, with this sign, which is no bracket."""
+def always_followed(outputs: Iterable[Sequence[str]], brackets: Brackets) -> dict[str, set[str]]:
+    """Tokens that a sign always follows, with these signs, of which none is a bracket."""
     followed: dict[str, set[str]] = defaultdict(set)
     for output in outputs:
         for token, following in pairwise((*output, "")):
             followed[token].add(following)
-    always = {token: min(signs) for token, signs in followed.items() if len(signs) == 1}
-    return {token: sign for token, sign in always.items() if sign and is_sign(sign) and sign not in brackets.tokens}
+    return {
+        token: signs
+        for token, signs in followed.items()
+        if all(sign and is_sign(sign) for sign in signs) and signs.isdisjoint(brackets.tokens)
+    }
 
 
 def named_like_words(outputs: Iterable[Sequence[str]], copied: Collection[str], brackets: Brackets) -> frozenset[str]:
     """Keys that happen to be words of inputs as well, as `near` of `judge{near: market}`. Like other keys they are
     always followed by the same sign, and they are few."""
-    always = always_followed(outputs, brackets)
+    always = {token: min(signs) for token, signs in always_followed(outputs, brackets).items() if len(signs) == 1}
     signs = {sign for token, sign in always.items() if token not in copied}
     found: dict[str, set[str]] = defaultdict(set)
     for token, sign in always.items():
