@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nested_calls import NEW_ARTISTS, commands
 from permparse.text.notation.brackets import Brackets
 from permparse.text.notation.choice import Level
+from permparse.text.notation.company import always_followed
 from permparse.text.notation.evidence import words
 from permparse.text.notation.learn import learn
 from permparse.text.notation.notation import MARK, Notation
@@ -131,6 +132,19 @@ def test_keys_have_the_head_of_their_bracket() -> None:
     assert not notation.has_exception(short)
     found = {(token, None if head is None else short[head]) for token, head in zip(short, heads, strict=True)}
     assert {("agent", "give"), ("theme", "give"), ("recipient", "give"), ("nmod", "cake"), ("give", None)} <= found
+
+
+def test_only_keys_that_signs_always_follow_have_a_head() -> None:
+    """`agent = dog` names what comes; `from` of `flight ( from boston , to dallas )` may be as rare in its bracket."""
+    calls = [f"flight ( from c{i % 5} , to c{3 * i % 5} )" for i in range(40)] + [
+        "flight ( to c1 , from ( near c2 ) )"
+    ] * 9
+    followed = always_followed([form.split() for form in calls], Brackets({"(": ")"}))
+    assert not {"from", "to", "flight"} & followed.keys()
+    notation = learn([((), tuple(form.split())) for form in calls], Level.SIGNS)
+    assert not notation.language.company.assigned
+    tokens = calls[0].split()
+    assert not any(notation.heads(tokens, range(len(tokens))))
 
 
 def test_signs_no_word_says_are_dropped() -> None:
