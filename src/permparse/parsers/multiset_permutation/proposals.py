@@ -40,7 +40,7 @@ TOKEN_COST = 0.05
 BOLD_COST = 0.1
 """Handicap, in nats, of dropping words at the price of more exceptions."""
 ENCODERS = ("geometric", "bilstm")
-BILSTM_COST = 0.1
+BILSTM_COST = 0.25
 """Handicap of the BiLSTM, in nats: it ties what a word says to its neighbours, and so to the structures
 of training. On longer sentences of the same structures, which trials are scored on, it may do as well; on new ones
 not."""
