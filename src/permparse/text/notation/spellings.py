@@ -97,7 +97,7 @@ def find_spellings(pairs: Iterable[tuple[Sequence[str], Iterable[str]]]) -> Spel
     said: dict[str, Counter[Reading]] = defaultdict(Counter)
     for source, output in pairs:
         text = f" {' '.join(source).lower()} "
-        for token in {token for token in output if readings(token)}:
+        for token in dict.fromkeys(token for token in output if readings(token)):
             seen[token] += 1
             said[token].update(r for r in readings(token) if f" {' '.join(r.words).lower()} " in text)
     good = {token: [r for r in readings(token) if said[token][r] >= SPELLED * seen[token]] for token in seen}
