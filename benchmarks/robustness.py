@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+import torch
 from rich.table import Table
 
 from attacks.files import attack_files
@@ -50,6 +51,7 @@ def main() -> None:
     arguments.add_argument("--count", type=int, help="attacks per section")
     arguments.add_argument("--output", type=Path, default=Path("results/bench_robustness.json"))
     options = arguments.parse_args()
+    torch.set_num_threads(1)  # a process with a pool of OpenMP threads cannot be forked: the child waits for them
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if unknown := set(options.sections) - set(SECTIONS):
         arguments.error(f"no section is called {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
