@@ -126,7 +126,7 @@ def test_the_score_is_the_sum_of_what_enumeration_gives(ensemble: EnsembleParser
 
 def proposal(output: str, log_prob: float, members: int, order_log_prob: float) -> Proposal:
     parse = Parse("", output, (), (), 0.0, 0.5, order_log_prob=order_log_prob)
-    judgement = Judgement(tuple(sorted(output)), log_prob, 0.0)
+    judgement = Judgement(tuple(sorted(output)), log_prob, 0.0, 0.0)
     return Proposal(output, dict.fromkeys(range(members), parse), (judgement,))
 
 

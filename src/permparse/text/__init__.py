@@ -1,5 +1,5 @@
 """Examples, readers, tokenizers, vocabularies, word vectors, lexicon, producers of tokens, aligner, trigrams,
-companions, kinds, succession, origins, recombination."""
+companions, kinds, succession, origins, relations, recombination."""
 
 from permparse.text.aligner import align
 from permparse.text.companions import Companions
@@ -10,6 +10,7 @@ from permparse.text.origins import NOWHERE, Origins
 from permparse.text.producers import LEX, SPECIAL_SYMBOLS, VAR, Copies, Producers, Target, is_variable, unreachable
 from permparse.text.reader import Row, clean_sentence, read_tsv
 from permparse.text.recombination import Aligned, Recombiner
+from permparse.text.relations import Relations
 from permparse.text.succession import Succession
 from permparse.text.tokenizers import english_tokens
 from permparse.text.trigrams import Trigrams
@@ -32,6 +33,7 @@ __all__ = [
     "Origins",
     "Producers",
     "Recombiner",
+    "Relations",
     "Row",
     "Succession",
     "Target",

@@ -25,11 +25,12 @@ Proposers = Mapping[int, Parse]
 @dataclass(frozen=True)
 class Judgement:
     """What one member makes of an output, in its own notation: the tokens in alphabetical order, log P(multiset | x) by
-    the count recursion, and how badly the output reads."""
+    the count recursion, how badly the output reads, and what its counts cost."""
 
     multiset: tuple[str, ...]
     log_prob: float
     surprise: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ class Proposal:
     judgements: tuple[Judgement, ...]
 
     def score(self, surprise_weight: float) -> float:
-        """Σ log P(multiset | x) over the members - weight · surprise, the mean of what it is to each of them, and less
-        where all who propose it strain to order it."""
-        surprise = fmean(judgement.surprise for judgement in self.judgements)
+        """Σ log P(multiset | x) over the members - weight · surprise - cost, the mean of what both are to each of them,
+        and less where all who propose it strain to order it."""
+        against = fmean(surprise_weight * judgement.surprise + judgement.cost for judgement in self.judgements)
         weakest = max(parse.weakest_jump for parse in self.proposers.values())
-        return sum(judgement.log_prob for judgement in self.judgements) - surprise_weight * surprise - strain(weakest)
+        return sum(judgement.log_prob for judgement in self.judgements) - against - strain(weakest)
 
     @property
     def multiset(self) -> tuple[tuple[str, ...], ...]:
@@ -120,7 +121,8 @@ def _judgements(
         for output, tokens in of.items():
             multiset = tuple(sorted(tokens))
             surprise = codec.trigrams.surprise(codec.pattern(tokens, sentences[i]))
-            row[output] = Judgement(multiset, max(least, log_probs[i, multiset]), surprise)
+            cost = codec.relations.cost(multiset)
+            row[output] = Judgement(multiset, max(least, log_probs[i, multiset]), surprise, cost)
         found.append(row)
     return found
 

@@ -33,6 +33,7 @@ from permparse.text import (
     Lexicon,
     Origins,
     Producers,
+    Relations,
     Succession,
     Trigrams,
     Vocabulary,
@@ -90,6 +91,8 @@ class Codec:
     succession: Succession = field(default_factory=Succession)
     origins: Origins = field(default_factory=Origins)
     """What may follow what, by kind and by the words that two tokens come from."""
+    relations: Relations = field(default_factory=Relations)
+    """What the numbers of tokens have to do with each other."""
 
     @classmethod
     def build(cls, task: Task, examples: Sequence[Example], data: Data) -> Codec:
@@ -131,6 +134,7 @@ class Codec:
             kinds or Kinds(),
             Succession() if kinds is None else Succession.learn(targets, kinds),
             Origins() if kinds is None else Origins.learn(_with_positions(targets, sentences, variables), kinds),
+            Relations() if kinds is None else Relations.learn(zip((e.source for e in examples), targets, strict=True)),
         )
 
     @property
@@ -199,7 +203,7 @@ class Codec:
 
     def without_rules(self) -> Codec:
         """The same with nothing ruled out."""
-        return replace(self, companions=Companions(), succession=Succession(), origins=Origins())
+        return replace(self, companions=Companions(), succession=Succession(), origins=Origins(), relations=Relations())
 
     def expecting(self, examples: Iterable[Example]) -> Codec:
         """The same, by which the outputs of these examples read well: the structures that were recombined, too."""
@@ -288,6 +292,7 @@ class Codec:
             "never": sorted(self.succession.never),
             "within": sorted(self.origins.within),
             "between": sorted(self.origins.between),
+            "relations": self.relations.to_json(),
         }
         return json.dumps(state, ensure_ascii=False)
 
@@ -319,6 +324,7 @@ class Codec:
             kinds,
             Succession(kinds, never),
             Origins(kinds, within, between),
+            Relations.from_json(state["relations"]) if state.get("relations") else Relations(),
         )
 
 

@@ -22,8 +22,9 @@ RIDGE = 0.1
 
 
 class Evidence(NamedTuple):
-    """What the confidence in an output depends on: log P(multiset), log probability of the jumps and of the weakest
-    one, how badly the output reads, the share of unknown words, and whether the order is not proven to be the best."""
+    """What the confidence in an output depends on: log P(multiset) less what its counts cost, log probability of the
+    jumps and of the weakest one, how badly the output reads, the share of unknown words, and whether the order is not
+    proven to be the best."""
 
     log_prob: float
     order_log_prob: float

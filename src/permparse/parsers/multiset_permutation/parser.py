@@ -140,7 +140,8 @@ class MultisetPermutationParser(Parser):
 
     def facts(self) -> list[str]:
         known = [f"{len(self.codec.words):,} words", f"{len(self.codec.symbols):,} symbols"]
-        return [*known, *super().facts(), *(self.codec.writing.facts() if self.codec.writing else [])]
+        learned = [] if self.codec.writing is None else self.codec.writing.facts()
+        return [*known, *super().facts(), *learned, *self.codec.relations.facts()]
 
     def starting_files(self, new_stages: Collection[str]) -> list[Path]:
         files = [vectors_file(self.encoders[stage]) for stage in new_stages]
@@ -315,7 +316,7 @@ class MultisetPermutationParser(Parser):
         """What the confidence in an output depends on."""
         ids = candidate.sentence.ids.tolist()
         return Evidence(
-            candidate.tagged.log_prob,
+            candidate.tagged.log_prob - candidate.cost,
             candidate.ordered.log_prob,
             candidate.ordered.weakest,
             candidate.surprise,

@@ -23,17 +23,19 @@ ROUND = BATCH
 
 @dataclass(frozen=True)
 class Candidate:
-    """A multiset in order, and how surprising the output is (see `Trigrams.surprise`)."""
+    """A multiset in order, how surprising the output is (see `Trigrams.surprise`), and what its counts cost (see
+    `Relations.cost`)."""
 
     sentence: EncodedSentence
     tagged: Tagged
     ordered: Ordered
     surprise: float
+    cost: float = 0.0
 
     def score(self, surprise_weight: float) -> float:
-        """What candidates are compared by: log P(multiset) - weight · surprise, and less where even the best order has
-        an all but impossible jump."""
-        return self.tagged.log_prob - surprise_weight * self.surprise - strain(self.ordered.weakest)
+        """What candidates are compared by: log P(multiset) - weight · surprise, and less where counts break what holds
+        for all outputs, or where even the best order has an all but impossible jump."""
+        return self.tagged.log_prob - self.cost - surprise_weight * self.surprise - strain(self.ordered.weakest)
 
 
 def strain(weakest: float) -> float:
@@ -86,8 +88,9 @@ class Reranker:
 
     def _likelier(self, others: Iterator[Tagged], best: Candidate, number: int) -> list[Tagged]:
         """So many of the next multisets; fewer if no more are likelier than the score of the best."""
-        least = best.score(self.surprise_weight)
-        return list(islice(takewhile(lambda t: t.log_prob > least, others), number))
+        least, cost = best.score(self.surprise_weight), self.codec.relations.cost
+        likely = takewhile(lambda t: t.log_prob > least, others)
+        return list(islice((t for t in likely if t.log_prob - cost(t.tokens) > least), number))
 
     def n_best(self, tagging: Tagging, n: int) -> list[Candidate]:
         """The n likeliest multisets of a sentence, each in its n best orders."""
@@ -105,4 +108,5 @@ class Reranker:
 
     def _candidate(self, sentence: EncodedSentence, tagged: Tagged, ordered: Ordered) -> Candidate:
         pattern = self.codec.pattern([tagged.tokens[i] for i in ordered.order], sentence)
-        return Candidate(sentence, tagged, ordered, self.codec.trigrams.surprise(pattern))
+        cost = self.codec.relations.cost(tagged.tokens)
+        return Candidate(sentence, tagged, ordered, self.codec.trigrams.surprise(pattern), cost)

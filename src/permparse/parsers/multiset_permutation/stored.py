@@ -25,6 +25,7 @@ def _shown(token: str) -> str:
 
 Token = Annotated[str, AfterValidator(_shown)]
 Count = Annotated[int, Field(ge=1, le=2**53)]
+Coefficient = Annotated[int, Field(ge=-(2**31), le=2**31)]
 Pair = Annotated[tuple[Token, Token], Field(strict=False)]
 Gram = Annotated[tuple[Token, Token, Token, Count], Field(strict=False)]  # JSON has lists, no tuples
 
@@ -97,6 +98,17 @@ class _Kinds(_Stored):
     usual: dict[Token, Token] = {}
 
 
+class _Equation(_Stored):
+    coefficients: dict[Token, Coefficient]
+    total: Coefficient
+
+
+class _Relations(_Stored):
+    equations: list[_Equation]
+    rare: list[Token]
+    outputs: int = Field(ge=0, le=2**53)
+
+
 class _Codec(_Stored):
     words: list[Token] = []
     symbols: list[Token] = []
@@ -111,6 +123,7 @@ class _Codec(_Stored):
     never: list[Pair] = []
     within: list[Pair] = []
     between: list[Pair] = []
+    relations: _Relations | None = None
 
 
 class _Calibration(_Stored):
