@@ -55,3 +55,12 @@ def test_rare_kinds_rule_nothing_out(times):
 def test_without_rules_nothing_is_ruled_out():
     assert Succession().apart(["a", "b"]) is None
     assert Succession.learn([], Kinds()).never == frozenset()
+
+
+def test_brackets_may_close_one_after_the_other():
+    outputs = [
+        f"{verb} ( {name} ) {noun}".split() for verb in ("see", "buy") for name in ("Ann", "Bob") for noun in "ab"
+    ]
+    strict, wide = (Succession.learn(outputs * 20, Kinds(), closing) for closing in ((), {")"}))
+    assert (")", ")") in strict.never
+    assert strict.never - wide.never == {(")", ")")}

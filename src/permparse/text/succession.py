@@ -1,13 +1,14 @@
 """Which kinds of output tokens never follow each other, though chance alone would have brought them together.
 
 A key is followed by a value, an output begins with a function: where training outputs never have it otherwise, no order
-of new tokens should. Kinds are general, all values of one shape are alike, so a value may stand at a new place.
+of new tokens should. Kinds are general, all values of one shape are alike, so a value may stand at a new place. Brackets
+may close one after the other whatever training has: deeper outputs have more of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -30,8 +31,8 @@ class Succession:
     never: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def learn(cls, outputs: Iterable[Sequence[str]], kinds: Kinds) -> Succession:
-        """From the tokens of training outputs."""
+    def learn(cls, outputs: Iterable[Sequence[str]], kinds: Kinds, closing: Collection[str] = ()) -> Succession:
+        """From the tokens of training outputs; ``closing`` are the kinds of closing brackets."""
         pairs = Counter(pair for output in outputs for pair in pairwise([START, *map(kinds.of, output), END]))
         first, second = Counter[str](), Counter[str]()
         for (left, right), count in pairs.items():
@@ -39,7 +40,7 @@ class Succession:
             second[right] += count
         least = EXPECTED * pairs.total()
         never = ((a, b) for a in first for b in second if first[a] * second[b] >= least and not pairs[a, b])
-        return cls(kinds, frozenset(never))
+        return cls(kinds, frozenset((a, b) for a, b in never if a not in closing or b not in closing))
 
     def apart(self, tokens: Sequence[str]) -> np.ndarray | None:
         """Whether token i must not come directly before token k, with a row for the start and a column for the end;

@@ -132,7 +132,7 @@ class Codec:
             writing,
             Companions.learn(targets, (e.source for e in examples)),
             kinds or Kinds(),
-            Succession() if kinds is None else Succession.learn(targets, kinds),
+            Succession() if kinds is None else Succession.learn(targets, kinds, _closing(writing)),
             Origins() if kinds is None else Origins.learn(_with_positions(targets, sentences, variables), kinds),
             Relations() if kinds is None else Relations.learn(zip((e.source for e in examples), targets, strict=True)),
         )
@@ -346,6 +346,11 @@ def _kinds(writing: Writing, lexicon: Lexicon, examples: Sequence[Example]) -> K
     outputs = (map(lexicon.canonical, writing.cut(example.output)) for example in examples)
     brackets = writing.notation.language.brackets.closing
     return Kinds.learn(map(list, outputs), _symbols(writing, lexicon), brackets)
+
+
+def _closing(writing: Writing | None) -> frozenset[str]:
+    """The closing brackets of a learned notation."""
+    return frozenset() if writing is None else frozenset(writing.notation.language.brackets.closing.values())
 
 
 def _symbols(writing: Writing | None, lexicon: Lexicon) -> Symbols:
