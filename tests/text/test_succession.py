@@ -61,6 +61,7 @@ def test_brackets_may_close_one_after_the_other():
     outputs = [
         f"{verb} ( {name} ) {noun}".split() for verb in ("see", "buy") for name in ("Ann", "Bob") for noun in "ab"
     ]
-    strict, wide = (Succession.learn(outputs * 20, Kinds(), closing) for closing in ((), {")"}))
+    kinds = Kinds(Symbols(frozenset("()")))
+    strict, wide = (Succession.learn(outputs * 20, kinds, closing) for closing in ((), {")"}))
     assert (")", ")") in strict.never
     assert strict.never - wide.never == {(")", ")")}
