@@ -76,9 +76,10 @@ class Relations:
         return cls()
 
     def cost(self, tokens: Sequence[str]) -> float:
-        """What a multiset that breaks an equation loses in log probability, by the rule of succession: it would be the
-        first such output. 0 for all others."""
-        return math.log(self.outputs + 2) if self.broken_by(tokens) else 0.0
+        """What a multiset that breaks an equation loses in log probability, 0 for all others: by the rule of
+        succession, as it would be the first such output, and as much again, since a tagger is too sure where outputs
+        are new."""
+        return 2 * math.log(self.outputs + 2) if self.broken_by(tokens) else 0.0
 
     def broken_by(self, tokens: Iterable[str]) -> bool:
         """Whether the counts of these tokens break an equation."""

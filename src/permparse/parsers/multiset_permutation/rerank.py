@@ -19,6 +19,8 @@ IMPOSSIBLE = -10.0
 that cannot be avoided, about e^-30."""
 ROUND = BATCH
 """Multisets that are put in order together: a few sentences compare all of theirs at once."""
+SEARCHED = 10
+"""Multisets that are looked at for each one that may be put in order: most may break what holds for all outputs."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +58,34 @@ class Reranker:
     surprise_weight: float
     """Of surprise against log probability."""
 
+    @property
+    def _searched(self) -> int:
+        """How many multisets of a sentence are looked at."""
+        return self.candidates * SEARCHED if self.codec.relations.equations else self.candidates
+
     def tag(self, sentences: Sequence[EncodedSentence], n_best: int = 1) -> list[Tagging]:
         """One run of the tagger, with all that `best` and `n_best` will ask for."""
-        return tag(self.codec, self.tagger, sentences, max(self.candidates, n_best))
+        return tag(self.codec, self.tagger, sentences, max(self._searched, n_best))
 
     def best(self, taggings: Sequence[Tagging]) -> list[Candidate]:
         """The best candidate of every sentence.
 
-        No score is above log P, so only multisets likelier than the best score so far are put in order: none at all if
-        the likeliest one reads well. Of many sentences each gets a few rivals at a time, likeliest first: a good one
-        rules out the rest. The result is that of comparing all.
+        The rivals of the likeliest multiset are the next ones that keep to what holds for all outputs. No score is
+        above log P, so only multisets likelier than the best score so far are put in order: none at all if the
+        likeliest one reads well. Of many sentences each gets a few rivals at a time, likeliest first: a good one rules
+        out the rest. The result is that of comparing all.
         """
         best = self.in_order([(t.sentence, t.best) for t in taggings])
         if self.candidates == 1 or self.surprise_weight == 0:
             return best
         rivals = {
-            i: islice(tagging.n_best(self.candidates), 1, None)
+            i: self._rivals(tagging, best, i)
             for i, (tagging, first) in enumerate(zip(taggings, best, strict=True))
             if first.score(self.surprise_weight) < first.tagged.log_prob
         }
         while rivals:
             number = max(1, ROUND // len(rivals))
-            chosen = {i: self._likelier(of, best[i], number) for i, of in rivals.items()}
+            chosen = {i: list(islice(of, number)) for i, of in rivals.items()}
             owners = [i for i, of in chosen.items() for _ in of]
             found = self.in_order([(taggings[i].sentence, t) for i, of in chosen.items() for t in of])
             for i, rival in zip(owners, found, strict=True):
@@ -86,11 +94,12 @@ class Reranker:
             rivals = {i: of for i, of in rivals.items() if len(chosen[i]) == number}
         return best
 
-    def _likelier(self, others: Iterator[Tagged], best: Candidate, number: int) -> list[Tagged]:
-        """So many of the next multisets; fewer if no more are likelier than the score of the best."""
-        least, cost = best.score(self.surprise_weight), self.codec.relations.cost
-        likely = takewhile(lambda t: t.log_prob > least, others)
-        return list(islice((t for t in likely if t.log_prob - cost(t.tokens) > least), number))
+    def _rivals(self, tagging: Tagging, best: Sequence[Candidate], i: int) -> Iterator[Tagged]:
+        """The multisets to compare with the i-th of the best so far, likeliest first, while they are likelier than its
+        score."""
+        others = islice(tagging.n_best(self._searched), 1, None)
+        likely = takewhile(lambda t: t.log_prob > best[i].score(self.surprise_weight), others)
+        return islice((t for t in likely if not self.codec.relations.broken_by(t.tokens)), self.candidates - 1)
 
     def n_best(self, tagging: Tagging, n: int) -> list[Candidate]:
         """The n likeliest multisets of a sentence, each in its n best orders."""
