@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permparse.text import Aligned, Recombiner
-from permparse.text.recombination import EXCHANGED, MOST_STRAYS, Span
+from permparse.text.recombination import BOUND, EXCHANGED, MOST_DEEPENED, MOST_STRAYS, Span
 
 SAW = Aligned(("Emma", "saw", "the", "cake"), ("see", "agent", "Emma", "theme", "*", "cake"), (1, 1, 0, 1, 2, 3))
 SAW_PP = Aligned(
@@ -53,6 +53,35 @@ def test_a_phrase_takes_the_place_of_a_shorter_one_where_training_never_has_it()
         (5, 5, 0, 1, 2, 4),
     )
     assert wanted in made
+
+
+def test_spans_give_way_to_longer_ones_again_and_again() -> None:
+    """*rivers near Ohio* takes the place of *Ohio* behind *near*: two *near* in training, up to five in new ones."""
+    size = Aligned(("size", "of", "Erie"), ("size(", "Erie", ")"), (0, 2, 0), kinds=("size(", "<Name>", BOUND))
+    near = Aligned(
+        ("list", "states", "near", "Ohio"),
+        ("state(", "near(", "Ohio", ")", ")"),
+        (1, 2, 3, 2, 1),
+        kinds=("state(", "near(", "<Name>", BOUND, BOUND),
+    )
+    twice = Aligned(
+        ("list", "states", "near", "rivers", "near", "Ohio"),
+        ("state(", "near(", "river(", "near(", "Ohio", ")", ")", ")", ")"),
+        (1, 2, 3, 4, 5, 4, 3, 2, 1),
+        kinds=("state(", "near(", "river(", "near(", "<Name>", *[BOUND] * 4),
+    )
+    made = Recombiner([size, near, twice], seed=0).recombined(50)
+    for example in made:
+        # What opens at a word is closed from it, and all stay aligned.
+        open_at: list[int] = []
+        for token, i in zip(example.tokens, example.positions, strict=True):
+            if token != ")":
+                assert example.words[i].removesuffix("s") == token.removesuffix("(")
+                open_at += [i] if token.endswith("(") else []
+            else:
+                assert open_at.pop() == i
+        assert not open_at
+    assert max(example.words.count("near") for example in made) == 2 + MOST_DEEPENED
 
 
 def test_no_sentence_is_made_twice_nor_known_before() -> None:

@@ -9,6 +9,9 @@ tells what rolled. They are replaced one by one, by those of a span that has as 
 
 Structures that stand for each other in many surroundings, as *Emma* and *the cake* behind verbs, may do so everywhere.
 Where one of them has never stood is a gap; those are filled that are least likely to be an accident.
+
+And spans give way to longer ones that have a span of their kind inside, several times: *Ohio* to *states next to Ohio*.
+So examples become deeper than any of training.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ FREQUENT = 20
 """Words seen so often must have stood side by side if an exchange is to bring them together; rarer ones are alike."""
 FILLED = 0.3
 """Share of the draws that fill gaps."""
+DEEPENED = 0.3
+"""Share of the draws that make examples deeper."""
+MOST_DEEPENED = 3
+"""How many times an example is made deeper at most."""
 EXCHANGED = 20
 """Surroundings in which two structures must both have stood if they may stand for each other everywhere."""
 MOST_EXCHANGED = 12
@@ -37,7 +44,7 @@ MOST_EXCHANGED = 12
 TRIES = 10
 """Draws for each example that is wanted, at most: small or uniform data has little to recombine."""
 BOUND = "\0"
-"""Stands at both ends of a sentence and of an output."""
+"""Stands at both ends of a sentence and of an output, and is the kind of what closes a bracket: the end of a part."""
 
 Surroundings: TypeAlias = tuple[str, ...]
 """Two words, three tokens, and three more for each that has strayed."""
@@ -60,7 +67,8 @@ class Span(NamedTuple):
 @dataclass(frozen=True)
 class Aligned:
     """A sentence and its output: each token with the position of the word it comes from. Positions beyond the last word
-    belong to no word, and to no span. ``kinds`` are the tokens with all values made alike, if they are known."""
+    belong to no word, and to no span. ``kinds`` are the tokens with all values made alike, and all closing brackets, if
+    they are known."""
 
     words: tuple[str, ...]
     tokens: tuple[str, ...]
@@ -100,37 +108,43 @@ class Aligned:
     def surroundings(self, span: Span) -> Surroundings:
         """The words and the tokens on both sides of a span, and the tokens that have strayed from it, each with what it
         follows."""
-        words, tokens = (BOUND, *self.words, BOUND), (*self.tokens, BOUND)
-        strays = (part for i in span.strays for part in (*self._before(i), tokens[i]))
-        beside = words[span.first].lower(), words[span.last + 1].lower(), *self._before(span.begin), tokens[span.end]
-        return *beside, *strays
+        words = (BOUND, *self.words, BOUND)
+        strays = (part for i in span.strays for part in (*self._before(i), self.tokens[i]))
+        beside = words[span.first].lower(), words[span.last + 1].lower()
+        return *beside, *self._before(span.begin), self._behind(span.end), *strays
 
     def structure(self, span: Span) -> Structure:
         """What a span is like, whatever its words: those of a noun alone, and of a noun with a phrase, begin alike."""
-        kinds = self.tokens if self.kinds is None else self.kinds
         number: dict[int, int] = {}
         return tuple(
-            (kinds[i], number.setdefault(self.positions[i], len(number))) for i in (*span.strays, *range(*span[2:4]))
+            (self._kinds[i], number.setdefault(self.positions[i], len(number)))
+            for i in (*span.strays, *range(*span[2:4]))
         )
 
     def _before(self, token: int) -> tuple[str, str]:
         """The kind of the token two places before, and the token right before."""
-        kinds = self.tokens if self.kinds is None else self.kinds
-        return kinds[token - 2] if token > 1 else BOUND, self.tokens[token - 1] if token else BOUND
+        return self._kinds[token - 2] if token > 1 else BOUND, self.tokens[token - 1] if token else BOUND
+
+    def _behind(self, token: int) -> str:
+        """This token, or BOUND if it closes a bracket: what is behind *Ohio* says nothing of how deep it is."""
+        return BOUND if token == len(self.tokens) or self._kinds[token] == BOUND else self.tokens[token]
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return self.tokens if self.kinds is None else self.kinds
 
     def replaced(self, span: Span, other: Aligned, by: Span) -> Aligned:
         """This example with a span of another one, of as many strays, in the place of its own."""
         longer, moved = (by.last - by.first) - (span.last - span.first), span.first - by.first
-        tokens = list(self.tokens)
+        tokens, kinds = list(self.tokens), list(self._kinds)
         positions = [position if position < span.first else position + longer for position in self.positions]
         for own, new in zip(span.strays, by.strays, strict=True):
-            tokens[own], positions[own] = other.tokens[new], other.positions[new] + moved
-        new_positions = [position + moved for position in other.positions[by.begin : by.end]]
-        return Aligned(
-            (*self.words[: span.first], *other.words[by.first : by.last], *self.words[span.last :]),
-            (*tokens[: span.begin], *other.tokens[by.begin : by.end], *tokens[span.end :]),
-            (*positions[: span.begin], *new_positions, *positions[span.end :]),
-        )
+            tokens[own], kinds[own], positions[own] = other.tokens[new], other._kinds[new], other.positions[new] + moved
+        tokens[span.begin : span.end] = other.tokens[by.begin : by.end]
+        kinds[span.begin : span.end] = other._kinds[by.begin : by.end]
+        positions[span.begin : span.end] = [position + moved for position in other.positions[by.begin : by.end]]
+        words = (*self.words[: span.first], *other.words[by.first : by.last], *self.words[span.last :])
+        return Aligned(words, tuple(tokens), tuple(positions), None if self.kinds is None else tuple(kinds))
 
     def exchanged(self, span: Span, other: Aligned, by: Span) -> Aligned:
         """This example with a span of another one, which has no strays, in the place of its own: where the first token
@@ -156,6 +170,14 @@ def _differ_by_an_end(one: Structure, other: Structure) -> bool:
     # Words have other numbers at the end of a structure: kinds alone rule most of them out.
     kinds = long[-1][0] == short[-1][0] and long[-size][0] == short[0][0]
     return kinds and _renumbered(long[-size:]) == short
+
+
+def _is_inside(one: Structure, other: Structure) -> bool:
+    """Whether the second has all of the first as a run of its tokens, and more."""
+    size, kinds = len(one), [kind for kind, _ in one]
+    begins = range(len(other) - size + 1 if len(other) > size else 0)
+    runs = (other[begin : begin + size] for begin in begins)
+    return any([kind for kind, _ in run] == kinds and _renumbered(run) == one for run in runs)
 
 
 def _renumbered(structure: Structure) -> Structure:
@@ -210,6 +232,7 @@ class Recombiner:
         self._exchangeable, self._whole = self._exchanges()
         self._gaps = list(self._found_gaps())
         self._weights = list(accumulate(gap.expected for gap in self._gaps))
+        self._longer: dict[tuple[Surroundings, Structure], list[list[Place]]] = {}
 
     def _exchanges(self) -> tuple[dict[Structure, list[Structure]], dict[Structure, list[Place]]]:
         """The structures that may stand for each one everywhere, and where each has stood without strays."""
@@ -280,10 +303,39 @@ class Recombiner:
 
     def _draws(self, number: int) -> Iterator[Aligned]:
         for _ in range(number if self._examples else 0):
-            fill = self._gaps and self._random.random() < FILLED
-            found = self._filled() if fill else self._drawn(self._random.choice(self._examples))
+            chance, example = self._random.random(), self._random.choice(self._examples)
+            if chance < DEEPENED:
+                found = self._deepened(example)
+            elif self._gaps and chance < DEEPENED + FILLED:
+                found = self._filled()
+            else:
+                found = self._drawn(example)
             if found is not None:
                 yield found
+
+    def _deepened(self, example: Aligned) -> Aligned | None:
+        """The example with spans replaced one after the other by longer ones that have a structure like theirs inside;
+        None if there is none."""
+        deepest = example
+        for _ in range(self._random.randint(1, MOST_DEEPENED)):
+            deeper = self._deeper(deepest)
+            if deeper is None:
+                break
+            deepest = deeper
+        return None if deepest is example else deepest
+
+    def _deeper(self, example: Aligned) -> Aligned | None:
+        spans = [span for span in example.spans if example.content(span) in self._around]
+        for span in self._random.sample(spans, len(spans)):
+            around = self._random.choice(self._around[example.content(span)])
+            own = example.structure(span)
+            if (around, own) not in self._longer:
+                places = self._within[around].items()
+                self._longer[around, own] = [of for structure, of in places if _is_inside(own, structure)]
+            if pools := self._longer[around, own]:
+                other, by = self._random.choice(self._random.choice(pools))
+                return example.replaced(span, other, by)
+        return None
 
     def _filled(self) -> Aligned | None:
         """An example with a structure where it has never stood; None if words would meet that do not."""

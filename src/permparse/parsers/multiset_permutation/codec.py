@@ -138,6 +138,11 @@ class Codec:
         )
 
     @property
+    def closing(self) -> frozenset[str]:
+        """The closing brackets of a learned notation, which are kinds of their own."""
+        return _closing(self.writing)
+
+    @property
     def variables(self) -> bool:
         """Whether the target token p, a decimal number, names the variable of input position p."""
         return self.lexicon.variables

@@ -14,6 +14,7 @@ from permparse.parsers.multiset_permutation.stages import EncodedExamples, Order
 from permparse.parsers.multiset_permutation.tag import BATCH, annotate, same_multiset, tag
 from permparse.permutation.decoding import decode
 from permparse.text import LEX, VAR, Aligned, Example, Recombiner, is_variable
+from permparse.text.recombination import BOUND
 
 DOUBT = 6.0
 """A recombined example is left out if the tagger holds another multiset to be more likely by so much (natural log)."""
@@ -65,9 +66,10 @@ def aligned(codec: Codec, tagger: MultisetTagger, scorer: JumpScorer, data: TagD
 
 
 def _kinds(codec: Codec, target: Sequence[str], sentence: EncodedSentence) -> list[str]:
-    """The tokens with variables made alike, and what is copied by its kind: names are not like other words."""
+    """The tokens with variables made alike, and closing brackets, and what is copied by its kind: names are not like
+    other words."""
     return [
-        codec.kinds.of(token) if kind == LEX else kind
+        BOUND if codec.kinds.of(token) in codec.closing else codec.kinds.of(token) if kind == LEX else kind
         for token, kind in zip(target, codec.pattern(target, sentence), strict=True)
     ]
 
