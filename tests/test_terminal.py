@@ -42,6 +42,23 @@ def test_ctrl_c_at_the_prompt_exits_with_130(tiny_run: Path) -> None:
     assert "Fatal" not in rest
 
 
+def test_ctrl_c_while_modules_are_loaded_exits_with_130() -> None:
+    """As if it came while the command line loads NumPy or Typer, which takes half a second."""
+    program = """
+import runpy, sys
+
+class Interrupting:
+    def find_spec(self, name, *rest):
+        if name == "typer":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("permparse", run_name="__main__")
+"""
+    found = subprocess.run([sys.executable, "-c", program, "tasks"], capture_output=True, text=True, timeout=600)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("redirection", ["<&-", "0> /dev/null"])
 def test_input_that_cannot_be_read_is_a_mistake(tiny_run: Path, redirection: str) -> None:
     found = _shell(f"permparse parse '{tiny_run}' {redirection}")
