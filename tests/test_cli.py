@@ -51,6 +51,12 @@ def test_help_teaches_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
 
 
+@pytest.mark.filterwarnings("error")
+def test_timing_a_few_sweeps_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "--size", "3", "--sweeps", "2", "--json"]) == 0
+    assert [row["tokens"] for row in json.loads(capsys.readouterr().out)["seconds"]] == [3]
+
+
 def test_a_mistake_gets_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
     assert "did you mean 'doubling'" in _mistake(capsys, "train", "dubling")
     assert "which recipe?" in _mistake(capsys, "train")

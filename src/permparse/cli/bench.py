@@ -54,7 +54,7 @@ def command(
 
       permparse bench --size 20 --size 80 --json
     """
-    from permparse.permutation import BregmanSolver, permutation_loss
+    from permparse.permutation import BregmanSolver, checked_permutation_loss
     from permparse.permutation.decoding import decode
     from permparse.permutation.temperature import Temperature
 
@@ -65,7 +65,7 @@ def command(
         gold = _gold(problem)
 
         def layer_step(problem: JumpProblem = problem, gold: Tensor = gold) -> None:
-            permutation_loss(problem, gold, solver).sum().backward()
+            checked_permutation_loss(problem, gold, solver).value.sum().backward()  # so few sweeps are no mistake here
 
         textbook = None
         if size <= TEXTBOOK_LIMIT:
