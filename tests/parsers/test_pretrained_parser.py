@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("transformers", reason="needs the extra `pretrained`: pip install 'permparse[pretrained]'")
 
 from nn.tiny_models import save_tiny_model
-from permparse import Parser, load_recipe, train
+from permparse import Parser, UserError, load_recipe, train
 from permparse.parsers.recipe import Recipe
 
 SENTENCES = ["a b c", "k j i h g", "b"]
@@ -26,6 +26,16 @@ def tiny(folder: Path, trained_layers: str | None) -> Recipe:
             *(f"{name}.training.epochs=1" for name in ("tagger", "scorer")),
         ],
     )
+
+
+def test_a_resumed_run_refuses_another_encoder_in_the_place_of_its_own(tmp_path: Path) -> None:
+    model = save_tiny_model("roberta", tmp_path / "model")
+    recipe = tiny(model, "0")
+    train(recipe, tmp_path / "run", quiet=True)
+    shutil.rmtree(model)
+    save_tiny_model("bert", model)
+    with pytest.raises(UserError, match="has changed since this run began"):
+        train(recipe, tmp_path / "run", resume=True, quiet=True)
 
 
 @pytest.mark.parametrize("trained_layers", [None, "0", "1"])

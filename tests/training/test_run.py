@@ -14,6 +14,7 @@ import torch
 from conftest import TINY
 from permparse.base.errors import UserError
 from permparse.base.locks import locked
+from permparse.cli import run
 from permparse.parsers import Parser
 from permparse.parsers.recipe import Recipe, load_recipe
 from permparse.training.loop import Trainer
@@ -187,6 +188,53 @@ def test_other_vectors_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             train(recipe, tmp_path / "run", quiet=True)
     vectors.write_text(vectors.read_text().replace("1", "2"))
     with pytest.raises(UserError, match=r"vectors\.txt: has changed since this run began"):
+        train(recipe, tmp_path / "run", resume=True, quiet=True)
+
+
+def _interrupted(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was interrupted after the first checkpoint of its last stage."""
+
+    def stop(trainer: Trainer, *rest: object) -> None:
+        fit(trainer, *rest)
+        if trainer.stage.name in ("order", "translate"):
+            raise KeyboardInterrupt
+
+    fit = Trainer.fit
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "fit", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, folder, quiet=True)
+
+
+LSTM = ["data.train_examples=40", "encoder.hidden_size=16", "encoder.vectors=vectors.txt", "training.epochs=1"]
+
+
+@pytest.mark.parametrize(("name", "settings"), [("doubling", [*TINY, *VECTORS]), ("lstm-doubling", LSTM)])
+def test_vectors_are_checked_when_all_stages_have_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: list[str]
+) -> None:
+    """They still say which words have a vector of their own, and what unknown words are known by."""
+    monkeypatch.chdir(tmp_path)
+    write_vectors(tmp_path / "vectors.txt", "abcdefghijkz")
+    recipe = load_recipe(name, settings)
+    _interrupted(recipe, tmp_path / "run", monkeypatch)
+    text = Path("vectors.txt").read_text()
+    Path("vectors.txt").write_text(text.replace("z ", "y "))
+    with pytest.raises(UserError, match=r"vectors\.txt: has changed since this run began"):
+        train(recipe, tmp_path / "run", resume=True, quiet=True)
+    Path("vectors.txt").write_text(text)
+    train(recipe, tmp_path / "run", resume=True, quiet=True)
+
+
+def test_other_rules_of_a_notation_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    verbs, names = ("play", "stop", "find"), ("adele", "sting", "cher", "prince")
+    Path("songs.tsv").write_text("".join(f"{v} {n}\tdo_{v} ( song , {n} )\n" for v in verbs for n in names))
+    assert run(["notation", "songs.tsv", "-o", "rules.json"]) == 0
+    recipe = load_recipe("tsv", ["data.options.train='songs.tsv'", "data.notation='rules.json'", *TINY, "adapt=false"])
+    _interrupted(recipe, tmp_path / "run", monkeypatch)
+    Path("rules.json").write_text(Path("rules.json").read_text() + "\n")
+    with pytest.raises(UserError, match=r"rules\.json: has changed since this run began"):
         train(recipe, tmp_path / "run", resume=True, quiet=True)
 
 

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 
 MODELS = "PERMPARSE_MODELS"
+MODEL_FILES = (".bin", ".json", ".model", ".safetensors", ".txt")
+"""How the files of a pretrained model end."""
 
 
 def located(path: Path | str) -> Path:
@@ -19,6 +21,13 @@ def located(path: Path | str) -> Path:
     if folder and not path.exists() and (Path(folder) / path).exists():
         return Path(folder) / path
     return path
+
+
+def model_files(name: Path | str) -> list[Path]:
+    """Settings, weights and tokenizer of a pretrained model in a folder; none if the name is not that of a folder."""
+    folder = located(name)
+    found = sorted(folder.iterdir()) if str(name) and folder.is_dir() else []
+    return [path for path in found if path.suffix in MODEL_FILES and path.is_file()]
 
 
 def cache_folder() -> Path:

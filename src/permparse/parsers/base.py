@@ -118,8 +118,10 @@ class Parser(ABC):
         return []
 
     def starting_files(self, new_stages: Collection[str]) -> list[Path]:
-        """The files that `initialise` reads for these stages: a run that is resumed must find them unchanged."""
-        return []
+        """The files besides the data that a run reads whose stages of these names have not begun; one that is resumed
+        must find them unchanged."""
+        notation = self.recipe.data.notation
+        return [Path(notation)] if notation.endswith(".json") else []
 
     def calibrate(self, examples: Sequence[Example]) -> None:
         """Learn from held-out examples how confident to be."""

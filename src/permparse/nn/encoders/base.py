@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from jaxtyping import Float, Int
@@ -77,6 +78,10 @@ class Encoder(nn.Module, ABC):
     def count_words(self, ids: Int[Tensor, " n"]) -> None:
         """Learn from the ids of all words of the training data how rare each is; most encoders need not know."""
         return
+
+    def starting_files(self) -> list[Path]:
+        """The files that its settings name, which a run that is resumed must find unchanged."""
+        return []
 
     def files(self) -> dict[str, bytes]:
         """The files that a saved parser keeps of it besides the weights, by names of small letters."""

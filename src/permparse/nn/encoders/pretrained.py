@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from permparse.base.errors import UserError
+from permparse.base.files import model_files
 from permparse.nn.batches import SentenceBatch
 from permparse.nn.dropout import Dropout
 from permparse.nn.encoders import _hub as hub
@@ -126,6 +127,9 @@ class PretrainedEncoder(Encoder):
                 return both
             self._cache[key], self._cached = both, self._cached + both.nbytes
         return self._cache[key]
+
+    def starting_files(self) -> list[Path]:
+        return model_files(self.settings.model)
 
     def files(self) -> dict[str, bytes]:
         return hub.to_files(self._found, weights=self.frozen)

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
+from permparse.base.files import located
 from permparse.nn.batches import PAD, UNK, SentenceBatch
 from permparse.nn.dropout import Dropout
 from permparse.nn.encoders.base import Encoder, EncoderSettings, InputSizes
@@ -77,6 +78,9 @@ class WordEncoder(Encoder):
     @abstractmethod
     def context(self, embedded: Float[Tensor, "B m d"], mask: Bool[Tensor, "B m"]) -> Float[Tensor, "B m d"]:
         """What the words around each say about it; zero beyond the length."""
+
+    def starting_files(self) -> list[Path]:
+        return [] if self.settings.vectors is None else [located(self.settings.vectors)]
 
     @torch.no_grad()
     def start_from(self, ids: Int[Tensor, " n"], vectors: Float[Tensor, "n e"]) -> None:

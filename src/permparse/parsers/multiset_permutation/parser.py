@@ -57,7 +57,6 @@ from permparse.parsers.multiset_permutation.vectors import (
     give_vectors,
     restore_vectors,
     vector_files,
-    vectors_file,
     with_vector_sizes,
 )
 from permparse.parsers.multiset_permutation.warnings import warnings_about
@@ -144,10 +143,11 @@ class MultisetPermutationParser(Parser):
         return [*known, *super().facts(), *learned, *self.codec.relations.facts()]
 
     def starting_files(self, new_stages: Collection[str]) -> list[Path]:
-        files = [vectors_file(self.encoders[stage]) for stage in new_stages]
-        if ORDER in new_stages:
-            files.append(self.recipe.scorer.symbol_vectors)
-        return [located(path) for path in files if path is not None]
+        files = super().starting_files(new_stages)
+        for encoder in self.encoders.values():
+            files += encoder.starting_files()
+        symbols = self.recipe.scorer.symbol_vectors
+        return files if symbols is None or ORDER not in new_stages else [*files, located(symbols)]
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
         lines = [f"{stage}: {fact}" for stage, encoder in self.encoders.items() for fact in encoder.facts()]

@@ -16,6 +16,7 @@ from permparse.base.errors import UserError
 from permparse.base.files import MODELS, digest, located
 from permparse.base.settings import merged
 from permparse.nn import Encoder, JumpScorer, WordEncoder, WordTable
+from permparse.nn.encoders import EncoderSettings
 from permparse.parsers.multiset_permutation.codec import END, Codec
 from permparse.parsers.multiset_permutation.recipe import MultisetPermutationRecipe
 from permparse.text import Vectors, read_vectors, vector_size
@@ -30,8 +31,7 @@ def with_vector_sizes(recipe: MultisetPermutationRecipe) -> MultisetPermutationR
     """The recipe with embeddings as large as the vectors that they start from."""
     changes: dict[str, dict[str, object]] = {}
     for network in ("tagger", "scorer"):
-        encoder = getattr(recipe, network).encoder
-        if size := _size(getattr(encoder, "vectors", None)):
+        if size := embedding_size(getattr(recipe, network).encoder):
             changes.setdefault(network, {})["encoder"] = {"embedding_size": size}
     if size := _size(recipe.scorer.symbol_vectors):
         changes.setdefault("scorer", {})["symbol_size"] = size
@@ -40,9 +40,9 @@ def with_vector_sizes(recipe: MultisetPermutationRecipe) -> MultisetPermutationR
     return type(recipe).model_validate(merged(recipe.model_dump(exclude_none=True), changes))
 
 
-def vectors_file(encoder: Encoder) -> Path | None:
-    """The file of word vectors that the settings of an encoder name."""
-    return encoder.settings.vectors if isinstance(encoder, WordEncoder) else None
+def embedding_size(encoder: EncoderSettings) -> int:
+    """The size of the vectors that an encoder starts from; 0 if it starts from none."""
+    return _size(getattr(encoder, "vectors", None))
 
 
 def _size(path: Path | None) -> int:

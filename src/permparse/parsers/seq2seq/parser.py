@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from permparse.parsers.multiset_permutation.codec import Codec
 from permparse.parsers.multiset_permutation.confidence import Calibration, Evidence
 from permparse.parsers.multiset_permutation.networks import count_words
 from permparse.parsers.multiset_permutation.stored import read_calibration
-from permparse.parsers.multiset_permutation.vectors import give_vectors, restore_vectors, vector_files
+from permparse.parsers.multiset_permutation.vectors import embedding_size, give_vectors, restore_vectors, vector_files
 from permparse.parsers.parse import Alternative, Parse
 from permparse.parsers.recipe import Recipe, Round
 from permparse.parsers.seq2seq import proposals
@@ -173,6 +174,9 @@ class EncoderDecoderParser(Seq2SeqParser):
     @classmethod
     def build(cls, recipe: Recipe, task: Task, examples: Sequence[Example]) -> Self:
         assert isinstance(recipe, EncoderDecoderRecipe)
+        if size := embedding_size(recipe.encoder):
+            encoder = recipe.encoder.model_copy(update={"embedding_size": size})
+            recipe = recipe.model_copy(update={"encoder": encoder})
         codec = Seq2SeqCodec.build(task, examples, recipe.data)
         network = build_network(recipe, codec, codec.words.sizes, codec.copying)
         count_words(network.encoder, codec.words, examples)
@@ -184,6 +188,9 @@ class EncoderDecoderParser(Seq2SeqParser):
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
         return give_vectors({TRANSLATE: self.network.encoder}, self.codec.words, new_stages)
+
+    def starting_files(self, new_stages: Collection[str]) -> list[Path]:
+        return [*super().starting_files(new_stages), *self.network.encoder.starting_files()]
 
     def files(self) -> dict[str, bytes]:
         return super().files() | vector_files({TRANSLATE: self.network.encoder})

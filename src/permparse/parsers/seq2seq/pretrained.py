@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
+from permparse.base.files import model_files
 from permparse.base.settings import Table
 from permparse.base.storage import load_weights, unpack
 from permparse.parsers.base import RECIPE_FILE, Parser, device_of
@@ -124,6 +126,9 @@ class PretrainedParser(Seq2SeqParser):
 
     def initialise(self, new_stages: Collection[str]) -> list[str]:
         return [f"weights of {self.recipe.model}"] if new_stages else []
+
+    def starting_files(self, new_stages: Collection[str]) -> list[Path]:
+        return [*super().starting_files(new_stages), *model_files(self.recipe.model)]
 
     def files(self) -> dict[str, bytes]:
         return super().files() | to_files(self.codec.tokenizer, self.network)
