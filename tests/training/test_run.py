@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -236,6 +237,52 @@ def test_other_rules_of_a_notation_are_refused(tmp_path: Path, monkeypatch: pyte
     Path("rules.json").write_text(Path("rules.json").read_text() + "\n")
     with pytest.raises(UserError, match=r"rules\.json: has changed since this run began"):
         train(recipe, tmp_path / "run", resume=True, quiet=True)
+
+
+DAMAGE = {
+    "empty": b"",
+    "not UTF-8": b"\xff\xfe{",
+    "null": b"null",
+    "a list": b"[]",
+    "an empty object": b"{}",
+    "nested deeply": b"[" * 200_000,
+    "a folder": None,
+}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "begun"
+    with pytest.MonkeyPatch.context() as patch:
+        _begun(folder, patch)
+    return folder
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["conditions.json", "data.json", "recipe.toml", "order/manifest.json", "log.jsonl"])
+def test_a_damaged_run_is_refused_in_words(begun: Path, tmp_path: Path, name: str, damage: str) -> None:
+    shutil.copytree(begun, tmp_path / "run")
+    damaged, content = tmp_path / "run" / name, DAMAGE[damage]
+    damaged.unlink()
+    if content is None:
+        damaged.mkdir()
+    else:
+        damaged.write_bytes(content)
+    if name == "log.jsonl" and content is not None:  # which nothing is read from
+        train("doubling", tmp_path / "run", resume=True, quiet=True)
+    else:
+        with pytest.raises(UserError, match=re.escape(str(damaged.parent))):
+            train("doubling", tmp_path / "run", resume=True, quiet=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+@pytest.mark.parametrize("name", ["conditions.json", "data.json", "recipe.toml", "log.jsonl"])
+def test_no_reader_of_a_pipe_is_waited_for(begun: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(begun, tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
+    with pytest.raises(UserError, match=name):
+        train("doubling", tmp_path / "run", resume=True, quiet=True)
 
 
 def test_two_trainings_in_one_folder_are_refused(tmp_path: Path) -> None:

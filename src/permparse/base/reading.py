@@ -57,6 +57,29 @@ def read_json(content: bytes, where: str) -> Any:
         raise UserError(f"{where}: not valid JSON ({_shortened(str(error))})") from error
 
 
+def text_in(path: Path, limit: int = JSON_LIMIT) -> str:
+    """The text of a regular file; UserError if it cannot be read."""
+    try:
+        return read_regular(path, limit).data.decode("utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text ({_shortened(str(error))})") from error
+
+
+def json_in(path: Path) -> Any:
+    """The JSON document in a regular file; UserError if it cannot be read or is none."""
+    return read_json(text_in(path).encode(), str(path))
+
+
+def table_in(path: Path) -> dict[str, Any]:
+    """The JSON object in a regular file; UserError if it cannot be read or is none."""
+    found = json_in(path)
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: expected a JSON object")
+    return found
+
+
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, read block by block; OSError if it cannot be read."""
     with path.open("rb") as file:

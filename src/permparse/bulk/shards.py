@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from permparse.base.errors import UserError
+from permparse.base.reading import table_in
 from permparse.base.storage import PART, write_atomically
 
 PLAN, ANSWERS, ERRORS = "plan.json", ".answers", ".errors"
@@ -41,7 +42,7 @@ class Shards:
     def __init__(self, folder: Path, source: Path, lines: int, question: dict[str, Any]) -> None:
         self.folder = folder
         path = folder / PLAN
-        plan = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        plan = _plan(path) if path.is_file() else None
         begun = plan is not None and any(path.suffix in (ANSWERS, ERRORS) for path in folder.iterdir())
         if plan is not None and plan["question"] != question and begun:
             changed = next(key for key, value in question.items() if plan["question"].get(key) != value)
@@ -79,6 +80,15 @@ class Shards:
         if not count:
             errors.unlink()
         return count
+
+
+def _plan(path: Path) -> dict[str, Any]:
+    """What was to be done in the folder of this file."""
+    plan = table_in(path)
+    try:
+        return {"question": dict(plan["question"]), "shards": [asdict(Shard(**shard)) for shard in plan["shards"]]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path}: damaged; remove the folder to begin again") from error
 
 
 def _joined(parts: Sequence[Path], output: Path, folder: Path) -> None:

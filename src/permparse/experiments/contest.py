@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from permparse.base.errors import UserError
+from permparse.base.reading import json_in
 from permparse.base.storage import write_atomically
 from permparse.evaluation.comparison import Contestant
 from permparse.experiments.plan import Run
@@ -58,7 +59,7 @@ def require_same_data(output: Path, files: Sequence[Path]) -> None:
     """Refuse a folder whose results are of other data."""
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     path = output / DATA_FILE
-    if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != found:
+    if path.is_file() and json_in(path) != found:
         raise UserError(f"{output}: holds a comparison of other data; choose another folder with --output")
     write_atomically(path, json.dumps(found, indent=2).encode())
 

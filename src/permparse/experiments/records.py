@@ -76,7 +76,7 @@ def read_record(path: Path) -> Record:
         return _ADAPTER.validate_python(_modernised(json.loads(path.read_bytes())))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, ValidationError) as error:
+    except (ValueError, RecursionError, AttributeError, ValidationError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise UserError(f"{path}: not the record of a run ({reason}); remove it to run it again") from error
 

@@ -17,7 +17,7 @@ import torch
 
 from permparse import __version__
 from permparse.base.errors import UserError
-from permparse.base.reading import read_json, read_regular, sha256_of
+from permparse.base.reading import sha256_of, table_in
 from permparse.base.settings import as_toml
 from permparse.base.storage import write_atomically
 from permparse.parsers.base import RECIPE_FILE
@@ -25,7 +25,6 @@ from permparse.parsers.recipe import Recipe, read_recipe
 from permparse.training.parallel import Processes
 
 CONDITIONS_FILE = "conditions.json"
-LIMIT = 1 << 22
 FREE = frozenset(["tensorboard"])
 """Settings that do not change what is learned."""
 
@@ -52,18 +51,18 @@ class Conditions:
     def recorded(cls, folder: Path) -> Conditions | None:
         """Those of the run in this folder; None if it was begun by a version that kept no such record."""
         path = folder / CONDITIONS_FILE
+        if not path.exists():
+            return None
+        table = table_in(path)
         try:
-            table = read_json(read_regular(path, LIMIT).data, str(path))
             table.setdefault("processes", 1)  # which earlier versions did not record
             found = cls(**{field.name: table[field.name] for field in fields(cls)})
             counts = (found.threads, found.processes)
             if any(type(n) is not int or n < 1 for n in counts) or not isinstance(found.files, dict):
                 raise TypeError("expected numbers of threads and processes and the checksums of files")
             return found
-        except FileNotFoundError:
-            return None
-        except (OSError, KeyError, TypeError) as error:
-            raise UserError(f"{path}: cannot be read, or damaged; start a new run") from error
+        except (KeyError, TypeError) as error:
+            raise UserError(f"{path}: damaged; start a new run") from error
 
     def save(self, folder: Path) -> None:
         write_atomically(folder / CONDITIONS_FILE, (json.dumps(asdict(self), indent=2) + "\n").encode())

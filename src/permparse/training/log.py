@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +28,7 @@ class RunLog:
             return
         record = {"event": event, "time": round(time.time(), 3), **fields}
         try:
-            with open(self._path, "a", encoding="utf-8") as file:
+            with open(self._path, "a", encoding="utf-8", opener=_at_once) as file:
                 file.write(json.dumps(record) + "\n")
         except OSError as error:
             raise UserError(f"{self._path}: cannot be written ({error.strerror})") from error
@@ -39,6 +40,11 @@ class RunLog:
     def close(self) -> None:
         if self._curves is not None:
             self._curves.close()
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; OSError if it is a FIFO, for a reader of which nobody wants to wait."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
 def _summary_writer(folder: Path) -> SummaryWriter:

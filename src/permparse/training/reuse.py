@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 from permparse.base.errors import UserError
+from permparse.base.reading import table_in, text_in
 from permparse.base.storage import MANIFEST, write_atomically
 from permparse.parsers.base import RECIPE_FILE
 from permparse.parsers.recipe import Recipe, read_recipe
@@ -19,10 +19,9 @@ DATA_FILE = "data.json"
 def is_trained(run: Path, stage: str) -> bool:
     """Whether a stage of the run has reached its end, by a look at its position and not its weights."""
     try:
-        manifest = json.loads((run / stage / MANIFEST).read_text(encoding="utf-8"))
-        position = run / stage / manifest["files"]["position.json"]["file"]
-        return bool(json.loads(position.read_text(encoding="utf-8"))["done"])
-    except (OSError, ValueError, KeyError):
+        manifest = table_in(run / stage / MANIFEST)
+        return bool(table_in(run / stage / manifest["files"]["position.json"]["file"])["done"])
+    except (UserError, KeyError, TypeError):
         return False
 
 
@@ -34,7 +33,7 @@ def take_over(run: Path, stage: str, folder: Path, recipe: Recipe) -> None:
     known = run / RECIPE_FILE
     if not known.is_file() or not is_trained(run, stage):
         raise UserError(f"{run}: no run here whose stage {stage!r} is finished")
-    if read_recipe(known.read_text(encoding="utf-8"), str(known)).for_stage(stage) != recipe.for_stage(stage):
+    if read_recipe(text_in(known), str(known)).for_stage(stage) != recipe.for_stage(stage):
         raise UserError(f"{run}: its stage {stage!r} was trained with other settings than {folder} asks for")
     began = Conditions.recorded(run)
     if began is not None:  # raises if a file of word vectors is another one by now
@@ -53,4 +52,4 @@ def take_over(run: Path, stage: str, folder: Path, recipe: Recipe) -> None:
 def origin(run: Path) -> str | None:
     """The name of the run that trained the first stage of this one, None if it did so itself."""
     path = run / ORIGIN
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    return text_in(path).strip() if path.is_file() else None

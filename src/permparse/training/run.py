@@ -16,6 +16,7 @@ from permparse.base.batching import spread
 from permparse.base.console import note
 from permparse.base.errors import UserError
 from permparse.base.locks import LOCK_FILE, locked
+from permparse.base.reading import table_in, text_in
 from permparse.base.storage import PART, is_saved, is_scratch, write_atomically
 from permparse.base.threads import fix_threads
 from permparse.parsers.base import FOLDER, RECIPE_FILE, Parser, Splits, parameters
@@ -142,7 +143,7 @@ def saved_recipe(folder: Path) -> Recipe:
     path = folder / RECIPE_FILE
     if not path.is_file():
         raise UserError(f"{folder}: no run to resume here (no {RECIPE_FILE}); start one without --resume")
-    return read_recipe(path.read_text(encoding="utf-8"), str(path))
+    return read_recipe(text_in(path), str(path))
 
 
 class _Run:
@@ -271,9 +272,8 @@ def _fingerprint(*splits: Sequence[Example]) -> str:
 
 def _require_same_data(folder: Path, fingerprint: str) -> None:
     path = folder / DATA_FILE
-    if path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
-        if known != fingerprint:
+    if path.exists():
+        if table_in(path).get("fingerprint") != fingerprint:
             raise UserError(f"{folder}: the training or dev data has changed since this run began; start a new run")
     else:
         write_atomically(path, json.dumps({"fingerprint": fingerprint}).encode())

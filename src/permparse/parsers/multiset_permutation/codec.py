@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from permparse.base.errors import UserError
+from permparse.base.reading import json_in
 from permparse.multiset import CanonicalMultiset, canonical_multiset
 from permparse.nn import InputSizes, Sentence
 from permparse.nn.batches import Copies as NumberedCopies
@@ -339,9 +340,7 @@ def _writing(notation: str, task: Task, examples: Sequence[Example]) -> Writing:
         pairs = [(example.source, example.output) for example in examples]
         return Writing.learn(notation, task, task.raw_outputs, pairs)
     try:
-        return Writing.from_json(json.loads(Path(notation).read_text(encoding="utf-8")), task)
-    except OSError as error:
-        raise UserError(f"{notation}: cannot be read as a notation ({error.strerror})") from error
+        return Writing.from_json(json_in(Path(notation)), task)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{notation}: not a notation that `permparse notation` wrote ({error})") from error
 

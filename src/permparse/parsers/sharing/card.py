@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from permparse import __version__
 from permparse.base.errors import UserError
+from permparse.base.reading import table_in
 
 if TYPE_CHECKING:
     from permparse.parsers.base import Parser
@@ -75,10 +75,7 @@ def _cell(text: str) -> str:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as JSON ({error})") from error
-    if not isinstance(found, dict) or not {"total", "split"} & found.keys() | {"seed"} & found.keys():
+    found = table_in(path)
+    if not {"total", "split"} & found.keys() | {"seed"} & found.keys():
         raise UserError(f"{path}: expected a file that permparse evaluate or train saved")
     return found
