@@ -319,7 +319,7 @@ def show_convergence(report: Report) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes only, about a minute")
-    parser.add_argument("--only", choices=["convergence", "limits"], help="measure nothing else")
+    parser.add_argument("--only", choices=["convergence", "limits"], help="measure this alone; the file keeps the rest")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -341,7 +341,10 @@ def main() -> None:
         measure_convergence(report, 20 if arguments.quick else 200, 3000)
     show(report)
     if arguments.output:
-        arguments.output.write_text(json.dumps(asdict(report), indent=1) + "\n")
+        found = asdict(report)
+        if arguments.only and arguments.output.is_file():  # keep what was not measured now
+            found = json.loads(arguments.output.read_text()) | {arguments.only: found[arguments.only]}
+        arguments.output.write_text(json.dumps(found, indent=1) + "\n")
         note(f"written to {arguments.output}")
 
 
