@@ -160,6 +160,13 @@ def test_named_files_modules_and_targets_exist(page: Path) -> None:
             _resolve(text)
 
 
+@every_page
+def test_named_tests_exist(page: Path) -> None:
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).is_file(), path
+        assert not name or name in _definitions(ROOT / path), f"{path}::{name}"
+
+
 def _resolve(name: str) -> object:
     """The module of that dotted name, or what a module holds under it."""
     if importlib.util.find_spec(name.rpartition(".")[0]) is not None:
