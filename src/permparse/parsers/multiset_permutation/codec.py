@@ -15,11 +15,12 @@ from typing import Literal
 import numpy as np
 
 from permparse.base.errors import UserError
-from permparse.base.reading import json_in
+from permparse.base.reading import text_in
 from permparse.multiset import CanonicalMultiset, canonical_multiset
 from permparse.nn import InputSizes, Sentence
 from permparse.nn.batches import Copies as NumberedCopies
 from permparse.parsers.legacy import old_knowledge
+from permparse.parsers.multiset_permutation.stored import read_notation
 from permparse.parsers.recipe import Data
 from permparse.tasks import Task, build_lexicon
 from permparse.text import (
@@ -340,7 +341,7 @@ def _writing(notation: str, task: Task, examples: Sequence[Example]) -> Writing:
         pairs = [(example.source, example.output) for example in examples]
         return Writing.learn(notation, task, task.raw_outputs, pairs)
     try:
-        return Writing.from_json(json_in(Path(notation)), task)
+        return Writing.from_json(read_notation(text_in(Path(notation)).encode(), notation), task)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{notation}: not a notation that `permparse notation` wrote ({error})") from error
 

@@ -1,4 +1,5 @@
-"""What `codec.json` and `calibration.json` of a saved parser must look like, checked before anything is made of them.
+"""What `codec.json` and `calibration.json` of a saved parser, and the rules of a notation, must look like,
+checked before anything is made of them.
 
 Only types and ranges are checked here; a key that is missing shows when the codec is read.
 """
@@ -135,6 +136,11 @@ class _Calibration(_Stored):
 def check_codec(content: bytes, where: str) -> None:
     """UserError if the file cannot be that of a codec."""
     _check(_Codec, content, where)
+
+
+def read_notation(content: bytes, where: str) -> dict[str, Any]:
+    """The rules of a notation, which a user may have edited; UserError if they are none."""
+    return _check(_Writing, content, where)
 
 
 def read_calibration(content: bytes, where: str) -> dict[str, Any]:
