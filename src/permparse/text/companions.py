@@ -1,7 +1,7 @@
-"""Words that always stand together in outputs, as in *one hour ago* or *anyone in my organization*, and stay together.
+"""Words that always occur together in outputs, such as *one hour ago* or *anyone in my organization*, stay together.
 
-A word is bound to those after it if outputs have it often, if only few others ever came next, and if these are words
-of inputs like itself. So values of several words hold together, while a value may stand after any operator.
+A word is bound to the words after it if it is frequent in outputs, if only few other words ever follow it, and if these
+are input words, as it is itself. So values of several words stay together, while a value may follow any operator.
 """
 
 from __future__ import annotations

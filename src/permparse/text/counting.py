@@ -1,7 +1,7 @@
-"""Which words say a token, by numbers: an output has as many of the token as its input has of these words.
+"""Align a token to words by count: every output has as many copies of the token as its input has of these words.
 
-Such an alignment holds at any length and depth, where an aligner that looks at co-occurrence alone may prefer a word
-that merely stands in the same sentences.
+Such an alignment holds at any length and depth, whereas an aligner that uses only co-occurrence may prefer a word that
+merely occurs in the same sentences.
 """
 
 from __future__ import annotations

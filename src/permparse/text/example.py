@@ -1,6 +1,6 @@
 """One sentence with its output: what a task reads and what the models learn from.
 
-Tokens are plain strings; ids belong to `Vocabulary`, the meaning of the tokens to the task.
+Tokens are plain strings; `Vocabulary` gives them ids, the task gives them meaning.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Relations between kinds of output tokens as tables: many tokens are looked up at once."""
+"""Relations between kinds of output tokens, stored as tables, to look up many tokens at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The kind of an output token: what it stands between, if there are signs before it; else its kind in the notation.
+"""The kind of an output token: the signs around it, if there are signs before it; else its kind in the notation.
 
-In `see(what: cake{near: the table})` both *cake* and *near* are words of the input. But training has a colon behind
-every *near* and behind no *cake*: one is an operator called like a word, the other is a value. Kinds are wide: all
-operators that a colon follows are of one, wherever training has them, and so are all values of one shape.
+In `see(what: cake{near: the table})` both *cake* and *near* are input words. But in training a colon follows every
+*near* and no *cake*: one is an operator spelt like a word, the other is a value. Kinds are broad: all operators
+followed by a colon are of one kind, wherever they occur in training, and so are all values of one shape.
 """
 
 from __future__ import annotations

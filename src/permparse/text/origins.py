@@ -1,7 +1,7 @@
-"""Which kinds of output tokens follow each other only if they come from one word, and which only if they do not.
+"""Which kinds of output tokens follow each other only if they come from the same word, and which only if they do not.
 
-In `eat agent 2 1` the number behind a predicate is its own, and two numbers in a row are those of two words. Where
-training outputs never have it otherwise, no order of new tokens should.
+In `eat agent 2 1` the 2 is the predicate's own position, and two numbers in a row come from different words. If this
+holds for all training outputs, predicted orders should respect it.
 """
 
 from __future__ import annotations

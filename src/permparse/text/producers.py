@@ -1,4 +1,4 @@
-"""Who can produce which token of an output: a word by the lexicon (LEX), a position by its number (VAR), or any word.
+"""What can produce a token of an output: a word through the lexicon (LEX), a position as its variable (VAR), any word.
 
 The one place that knows what LEX and VAR are and which tokens name positions.
 """

@@ -1,6 +1,6 @@
 """Tab-separated files: input, output and, in a third column, a category.
 
-Everything that can be wrong with such a file is reported with file, line and remedy.
+Every problem in such a file is reported with file, line and remedy.
 """
 
 import unicodedata

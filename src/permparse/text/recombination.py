@@ -1,17 +1,17 @@
-"""New examples from old ones: a span of an example gives way to another span that has stood in the same surroundings.
+"""New examples from old ones: replace a span of an example by another span that occurs in the same context.
 
-A span is a run of words whose tokens are a run of the output. *the cake* and *the cake on the table* have both stood
-between *saw* and the full stop, and their tokens between `theme` and the end; so one may take the place of the other
-wherever it stands, as subject too (after Andreas, 2020, good-enough compositional data augmentation).
+A span is a run of words whose tokens are contiguous in the output. *the cake* and *the cake on the table* both occur
+between *saw* and the full stop, and their tokens between `theme` and the end, so one may replace the other wherever it
+occurs, also as a subject (after Andreas, 2020, good-enough compositional data augmentation).
 
-One or two tokens may have strayed: in `* cake 1 roll 2 1` the tokens of *the cake* are `* cake 1`, and another `1`
-tells what rolled. They are replaced one by one, by those of a span that has as many of the same kind.
+One or two tokens may be apart from the others: in `* cake 1 roll 2 1` the tokens of *the cake* are `* cake 1`, and
+another `1` names what rolled. They are replaced one by one, by those of a span that has as many of the same kind.
 
-Structures that stand for each other in many surroundings, as *Emma* and *the cake* behind verbs, may do so everywhere.
-Where one of them has never stood is a gap; those are filled that are least likely to be an accident.
+Structures that replace each other in many contexts, such as *Emma* and *the cake* after verbs, may do so in any
+context. A context in which one of them never occurs is a gap; the gaps least likely to be accidental are filled.
 
-And spans give way to longer ones that have a span of their kind inside, several times: *Ohio* to *states next to Ohio*.
-So examples become deeper than any of training.
+Spans are also replaced, several times, by longer ones that contain a span of their kind: *Ohio* by *states next to
+Ohio*. So examples become deeper than any in training.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What the numbers of tokens have to do with each other: as many `)` as `IN` and `COUNT` together, one more name than
-relations.
+"""Linear equations between token counts: as many `)` as `IN` and `COUNT` together, one more name than relations.
 
-Words are tagged one by one, so the counts of a predicted multiset may contradict what holds for every training output.
-Linear equations between counts are learned from the outputs alone, and a multiset that breaks one is unlikely.
+Words are tagged independently, so the counts of a predicted multiset may violate an equation that holds for every
+training output. The equations are learned from the outputs alone, and a multiset that violates one is unlikely.
 """
 
 from __future__ import annotations

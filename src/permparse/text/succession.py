@@ -1,8 +1,8 @@
-"""Which kinds of output tokens never follow each other, though chance alone would have brought them together.
+"""Which kinds of output tokens never follow each other, although chance alone would make them do so.
 
-A key is followed by a value, an output begins with a function: where training outputs never have it otherwise, no order
-of new tokens should. Kinds are general, all values of one shape are alike, so a value may stand at a new place. Closing
-brackets may follow each other even if they never do in training: deeper outputs have more of them.
+A key is followed by a value, an output begins with a function: if this holds for all training outputs, predicted orders
+should respect it. Kinds are broad, all values of one shape are of one kind, so a value may occur in a new position.
+Closing brackets may follow each other even if they never do in training: deeper outputs have more of them.
 """
 
 from __future__ import annotations

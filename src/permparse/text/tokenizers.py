@@ -1,4 +1,4 @@
-"""Sentences to tokens: at blanks, into words and signs, or as spaCy's English rules cut them.
+"""Split sentences into tokens: at blanks, into words and signs, or by spaCy's English rules.
 
 spaCy, the paper's choice for ATIS and Okapi, is an extra and is imported only when it is used.
 """

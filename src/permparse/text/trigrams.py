@@ -1,4 +1,4 @@
-"""A trigram model of token sequences: how surprising a sequence is, given how often its tokens occur at all.
+"""A trigram model of token sequences: how surprising a sequence is, given how often its tokens occur overall.
 
 Smoothed by Witten and Bell's method: P(c | h) = (n(h c) + t(h) P(c | shorter h)) / (n(h) + t(h)), where t(h) is the
 number of tokens seen after h.

@@ -1,6 +1,6 @@
-"""Outputs in which the order of some arguments means nothing: these are put in one fixed order.
+"""Sort arguments whose order has no meaning.
 
-A name is that of a call, `and(b, a)` or `( and b a )`, or stands between what it joins, `b AND a`.
+A name is that of a call, `and(b, a)` or `( and b a )`, or of an infix operator, `b AND a`.
 """
 
 import re

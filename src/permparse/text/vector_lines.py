@@ -1,6 +1,6 @@
 """Word vectors as text, one word and its numbers per line, as GloVe, word2vec and fastText write them.
 
-Everything that can be wrong is reported with file and line.
+Every problem is reported with file and line.
 """
 
 from collections.abc import Iterator

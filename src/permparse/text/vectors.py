@@ -1,7 +1,7 @@
 """Word vectors from a file: text, or arrays as `.npy`, `.npz` or `.safetensors`.
 
-Arrays hold ``vectors`` [n, e], the only one in .npy. Their words are in the array ``words``: strings in .npz, in
-.safetensors the bytes (uint8) of UTF-8 text, one per line; or else in a file beside it: glove.npy, glove.words.txt.
+The array ``vectors`` [n, e] is the only one in .npy. The words are in the array ``words``: strings in .npz, in
+.safetensors the bytes (uint8) of UTF-8 text, one per line; or else in a file next to it: glove.npy, glove.words.txt.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The two-way map between tokens and ids.
 
-Special symbols come first, in the order given; then tokens by falling frequency, ties alphabetically.
+Special symbols come first, in the order given; then tokens by decreasing frequency, ties alphabetically.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Between words and numbers: vocabularies and lexicon built from the training data, used alike in training and parsing.
+"""Between words and ids: vocabularies and lexicon, built from the training data and used in training and parsing.
 
 The one place where words become ids, target tokens become symbols, and multisets become tokens again.
 """

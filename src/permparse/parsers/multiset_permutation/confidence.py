@@ -1,7 +1,7 @@
-"""Confidence: the probability that an output is right, by logistic regression on what the two stages think (Platt).
+"""Confidence: the probability that an output is right, by logistic regression on the scores of both stages (Platt).
 
-It is fitted on held-out sentences and on corrupted copies of them, whose outputs count as wrong: so it knows gibberish
-although all held-out outputs may be right.
+It is fitted on held-out sentences and on corrupted copies of them, whose outputs count as wrong, so that gibberish gets
+a low confidence even if all held-out outputs are right.
 """
 
 from __future__ import annotations

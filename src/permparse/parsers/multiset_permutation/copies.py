@@ -1,4 +1,4 @@
-"""K from the data: how many equal tokens one word has to be able to contribute."""
+"""K from the data: the number of equal tokens that one word must be able to contribute."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The figures behind a parse: how likely each multiset and each jump was, U*, its jump marginals, and doubts in words.
+"""The scores behind a parse: the probability of each multiset and jump, U*, its jump marginals, and doubts in words.
 
-The sentence goes through both networks once more, by itself, so that the time of every stage is its own.
+The sentence is parsed again on its own, so that each stage is timed for this sentence alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Alignment hints for tagging: which word probably contributes a token (the paper's IBM-1 initialisation, or anchors).
 
-Without a hint a token settles on whatever word makes the totals come out, a full stop for instance, and ordering
-suffers.
+Without a hint, a token may settle on any word that makes the totals right, such as the full stop, and ordering suffers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two networks of a recipe, at the size its vocabularies ask for."""
+"""The two networks of a recipe, sized for its vocabularies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordering: the best path through the tokens of a multiset, by search on the true score or the paper's rounding."""
+"""Ordering: the best path through the tokens of a multiset, by search on the exact score or by the paper's rounding."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What settings may suit a data set: some follow from its figures, others are for short trials to decide.
+"""Settings that may suit a data set: some follow from its statistics, others are decided by short trials.
 
-Whatever a user has set stays as it is.
+Settings made by the user are never changed.
 """
 
 from __future__ import annotations

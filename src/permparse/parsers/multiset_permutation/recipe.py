@@ -1,4 +1,4 @@
-"""The recipe of this parser: a tagger and a scorer, how each is trained, and how the two are used to parse."""
+"""The recipe of this parser: a tagger and a scorer, how each is trained, and how both are used for parsing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reranking: words are tagged one by one, so the likeliest tokens may not go together.
+"""Reranking: words are tagged independently, so the most likely tokens may not go together.
 
-Of several likely multisets the parser takes the one that is likely and, once in order, reads like an output.
+Of several likely multisets, the parser takes one that is probable and, once ordered, reads like an output.
 """
 
 from __future__ import annotations

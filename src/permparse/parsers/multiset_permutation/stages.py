@@ -1,6 +1,6 @@
 """The two stages of training: *tag*, by the exact likelihood of gold totals, then *order*, by the Fenchel–Young loss.
 
-Between them, the tagger spreads the gold tokens of every training example over its words.
+Between the stages, the tagger distributes the gold tokens of every training example over its words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What `codec.json` and `calibration.json` of a saved parser, and the rules of a notation, must look like,
-checked before anything is made of them.
+"""Schemas of `codec.json` and `calibration.json` of a saved parser and of the rules of a notation, checked first.
 
-Only types and ranges are checked here; a key that is missing shows when the codec is read.
+Only types and ranges are checked here; a missing key is found when the codec is read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tagging: which tokens every word contributes, for sentences to parse and for training examples.
 
-A sentence goes through the tagger once; the most likely multiset, the candidates for reranking and the n best all come
-from that run.
+The tagger runs once per sentence; the most likely multiset, the candidates for reranking and the n best all come from
+that run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Word vectors for the two networks: read when training begins, saved with the parser or referred to, restored.
+"""Word vectors for the two networks: read when training begins, saved with the parser or as a reference, restored.
 
-The vectors of known words become weights. Those of all other words stay beside the weights, as a table.
+The vectors of known words become weights. Those of all other words are kept in a separate table.
 """
 
 from __future__ import annotations

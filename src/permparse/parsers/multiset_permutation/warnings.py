@@ -1,4 +1,4 @@
-"""What a user should know about the data before minutes are lost on it."""
+"""Warnings about the data, before minutes of training are spent on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notation learned from training pairs: what the other tokens imply is dropped from outputs, and restored exactly."""
+"""A notation learned from training pairs: output tokens that the others imply are dropped, and restored exactly."""
 
 from permparse.text.notation.brackets import find_brackets
 from permparse.text.notation.choice import Level

@@ -1,4 +1,4 @@
-"""What a rule does: let the next kept token come, or insert one; a bound variable is inserted by its role."""
+"""What a rule does: emit the next kept token, or insert a token; a bound variable is inserted by its role."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

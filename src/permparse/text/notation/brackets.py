@@ -1,6 +1,6 @@
 """Find the brackets of an output language from counts and balance: which token opens a level, which closes it.
 
-A token such as a quotation mark, which closes what it has opened, is a toggle.
+A token that both opens and closes a level, such as a quotation mark, is a toggle.
 """
 
 from collections import Counter

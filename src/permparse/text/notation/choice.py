@@ -1,6 +1,6 @@
-"""Choose the types to drop: signs first, then words that no word of the input says, then those their head implies.
+"""Choose the types to drop: signs first, then words that no input word expresses, then those their head implies.
 
-A type is dropped if rules restore it in long held-out outputs and restore what is dropped already as well as before.
+A type is dropped if rules restore it in long held-out outputs and still restore the types dropped before as well.
 """
 
 from collections import Counter, defaultdict

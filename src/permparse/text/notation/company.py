@@ -1,7 +1,7 @@
-"""Keys, which stand at most once inside a bracket: which of them stand together, and behind which heads.
+"""Keys, which occur at most once in a bracket: which keys occur together, and after which heads.
 
-So brackets are implied in places where training outputs never have one. Behind the `nmod` of an agent, `theme` must be
-that of the verb further out, because no bracket that begins with `nmod` has a `theme`.
+So brackets are implied even in positions where training outputs never have one. After the `nmod` of an agent, `theme`
+must belong to the verb further out, because no bracket that begins with `nmod` contains a `theme`.
 """
 
 from collections import Counter, defaultdict

@@ -1,7 +1,7 @@
-"""Ends of arguments where their number varies: separators and closing brackets get names, `all…,` and `all…)`.
+"""Heads with a varying number of arguments: their separators and closing brackets get names, `all…,` and `all…)`.
 
-Where a head always has the same number of arguments, brackets and separators are implied; of `all(a, b, c)` they may
-not be. With names of their own they are kept, or dropped, for each head by itself.
+If a head always has the same number of arguments, its brackets and separators are implied; those of `all(a, b, c)` may
+not be. With names of their own, they are kept or dropped for each head separately.
 """
 
 from collections import Counter, defaultdict

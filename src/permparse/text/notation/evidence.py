@@ -1,6 +1,6 @@
-"""Which output tokens does a word say? Counted from training pairs: what a word says is kept, the rest may be implied.
+"""Which output tokens does a word express? Counted in training pairs: these are kept, the rest may be implied.
 
-A word says a token if it raises its probability by far and no other token fits the word about as well.
+A word expresses a token if it makes the token far more probable and no other token fits the word about as well.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Fit rules for given types to drop, and count on held-out outputs how often they are right."""
+"""Fit rules for a given set of dropped types, and count on held-out outputs how often they are right."""
 
 import random
 from collections import Counter

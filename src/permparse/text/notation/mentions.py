@@ -1,5 +1,5 @@
-"""Where the variables of an output have been mentioned, which tells who is meant next: in `next_to(A,B)` A is a state,
-because what `state` says of someone is often what `next_to` goes on with."""
+"""Where variables were mentioned in an output, from which rules tell which one is meant next: in `next_to(A,B)`, A is
+the variable of `state`, because in training `next_to` often continues with the variable of a preceding `state`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """A notation: output tokens that the others imply are dropped, and restored exactly.
 
-restore(shorten(y)) == y for every y: what rules do not restore is kept, and marked where they would insert something.
+restore(shorten(y)) == y for every y: tokens that rules do not restore are kept, and marked if rules would insert one.
 """
 
 from collections.abc import Sequence

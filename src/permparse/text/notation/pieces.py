@@ -1,8 +1,7 @@
-"""Cut an output string into tokens and put it together again byte for byte.
+"""Split an output string into tokens and join them again byte for byte.
 
-Signs are split off where the training outputs have them glued to words, and values are cut where they are spelled
-otherwise than in the input; where a blank stands is learned for each pair of neighbours, and a token that departs from
-it carries a mark.
+Signs are split off where training outputs attach them to words, and values are split where they are spelt differently
+from the input. Whether there is a blank is learned for each pair of neighbours; a token that deviates carries a mark.
 """
 
 import re

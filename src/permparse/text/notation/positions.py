@@ -1,4 +1,4 @@
-"""Do the numbers of outputs name positions of the input, as in `visitor ( x _ 3 )`? Then a word says each of them."""
+"""Do numbers in outputs name input positions, as in `visitor ( x _ 3 )`? Then each comes from the word there."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Names of variables that are bound inside an output, in the order in which they first appear: $0, $1 or A, B."""
+"""Names of variables bound inside an output, in the order of their first appearance: $0, $1 or A, B."""
 
 import re
 import string

@@ -1,5 +1,5 @@
-"""Values that outputs spell otherwise than inputs: `salt_lake_city:c` is *salt lake city* with a sign between words and
-a tag behind them. Cut there, its words can be copied, whether or not training has them."""
+"""Values that outputs spell differently from inputs: `salt_lake_city:c` is *salt lake city* with a sign between words
+and a tag after them. If the value is split there, its words can be copied, even if they are unseen in training."""
 
 import re
 from collections import Counter, defaultdict

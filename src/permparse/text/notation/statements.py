@@ -1,7 +1,7 @@
-"""Outputs that are statements about positions of the input, as `* boy ( x _ 1 ) ; sleep . agent ( x _ 2 , x _ 1 )`.
+"""Outputs that are statements about input positions, such as `* boy ( x _ 1 ) ; sleep . agent ( x _ 2 , x _ 1 )`.
 
-Where training outputs always have them in one order, that order says nothing: they are gathered by the position each is
-about, in the order of the sentence, and scattered again. A phrase then reads alike wherever it stands.
+If training outputs always have them in one order, that order carries no information: statements are grouped by the
+position they are about, in sentence order, and sorted back. A phrase then looks the same wherever it occurs.
 """
 
 from __future__ import annotations

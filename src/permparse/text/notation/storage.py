@@ -1,6 +1,6 @@
 """A notation as readable JSON, and as rows of a table: what is dropped, in which states, how often, and why.
 
-A person may edit the file: rules that insert a type no longer in `dropped` do nothing, and all still comes back.
+The file may be edited: rules that insert a type no longer in `dropped` do nothing, and outputs are still restored.
 """
 
 from collections.abc import Iterator, Mapping

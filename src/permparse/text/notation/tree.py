@@ -1,6 +1,6 @@
 """A decision tree from states to actions, grown by description length and pruned on held-out states.
 
-A split sorts the values of a feature into branches by what they lead to; unseen values go with the largest branch.
+A split groups the values of a feature into branches by the actions they lead to; unseen values take the largest branch.
 """
 
 from collections.abc import Callable, Iterable, Sequence

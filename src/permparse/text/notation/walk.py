@@ -1,7 +1,7 @@
-"""The state of an output restored so far, as rules see it: neighbours, open brackets, what stands inside them.
+"""The state of a partly restored output, as rules see it: neighbours, open brackets, what is inside them.
 
-Nothing here grows with depth or length: counts are capped, and of all open brackets only the innermost is seen, but
-for the question where the next key belongs.
+Nothing here grows with depth or length: counts are capped, and only the innermost open bracket is visible, except when
+deciding which bracket the next key belongs to.
 """
 
 from collections import defaultdict
