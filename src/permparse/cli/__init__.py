@@ -1,6 +1,6 @@
 """The command line: `permparse train | evaluate | parse | compare | tune | data | notation | tasks | reproduce | …`.
 
-Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (said in one line), 130 interrupted.
+Exit codes: 0 success, 1 a fault of permparse, 2 a mistake in the input (reported in one line), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _root(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Sentences to structured output without trees: tag every word with a multiset of tokens, then order them
-    by jumps.
+    """Turn sentences into structured output without trees: tag every word with a multiset of tokens, then order
+    them by jumps.
 
     [bold]First steps[/]
 
@@ -81,7 +81,7 @@ def _root(
 
       permparse parse runs/doubling "a b c d e"  parse a sentence
 
-      permparse serve                            watch a parser think, in the browser
+      permparse serve                            watch a parser work, in the browser
     """
 
 

@@ -1,4 +1,4 @@
-"""`permparse compare`: our parser and others on the same data, in one table, and which one to use."""
+"""`permparse compare`: train our parser and others on the same data, print one table, and recommend one."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ HELD_OUT = 10
 def command(
     data_or_task: Annotated[str, typer.Argument(metavar="FILE|TASK", help="Your .tsv file, or the name of a recipe.")],
     parsers: Annotated[
-        str, typer.Option("--parsers", help="Which to compare: ours, lstm, transformer or others, with commas between.")
+        str, typer.Option("--parsers", help="Parsers to compare, with commas between: ours, lstm, transformer, ...")
     ] = "ours,lstm,transformer",
-    dev: Annotated[Path | None, typer.Option("--dev", help="File that selects an epoch.")] = None,
+    dev: Annotated[Path | None, typer.Option("--dev", help="File for selecting the epoch.")] = None,
     test: Annotated[
         Path | None, typer.Option("--test", help="File to compare on; without it, every tenth line is held out.")
     ] = None,
-    split: Annotated[str | None, typer.Option("--split", help="Of a task: the split to compare on.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of every training.")] = 0,
+    split: Annotated[str | None, typer.Option("--split", help="Split to compare on, if a task is given.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of every training run.")] = 0,
     metrics: Annotated[
         str | None, typer.Option("--metrics", help="Use the metrics of another task, such as okapi-calendar.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of runs, table and plot; runs/compare-NAME.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of parallel trainings.")] = 2,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of training runs in parallel.")] = 2,
     cluster: Cluster = None,
     data: DataFolder = None,
     option: TaskOptions = None,
@@ -52,10 +52,10 @@ def command(
         typer.Option("--set", metavar="PARSER:KEY=VALUE", help="Change a setting of one parser; may be repeated."),
     ] = None,
 ) -> None:
-    """Train our parser and what one would use instead on the same data, and say which one to use.
+    """Train our parser and common alternatives on the same data, and say which one to use.
 
-    Prints accuracy in total, for outputs as long as in training and longer, and by category where the file has a
-    third column; minutes, parameters and sentences per second. Saves compare.json and a plot.
+    Prints accuracy in total, for outputs no longer than in training and for longer ones, and by category if the file
+    has a third column; minutes, parameters and sentences per second. Saves compare.json and a plot.
     After Ctrl-C, kill -9 or a power cut, the same command continues where it stopped.
 
     [bold]Examples[/]

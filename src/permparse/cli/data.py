@@ -1,4 +1,4 @@
-"""`permparse data` and `permparse tasks`: what there is to train on."""
+"""`permparse data` and `permparse tasks`: the data and tasks available for training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def command(
     task: Annotated[str, typer.Argument(help="Name of a task (see `permparse tasks`), or module:Class.")],
-    split: Annotated[str | None, typer.Option("--split", help="Show this split; all if not given.")] = None,
+    split: Annotated[str | None, typer.Option("--split", help="Show only this split; default: all.")] = None,
     show: Annotated[int, typer.Option("--show", min=0, help="Print N examples of each split.")] = 1,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the split (input, output, category) as TSV.")

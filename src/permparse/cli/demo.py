@@ -1,5 +1,5 @@
-"""`permparse demo`: train on the embedded fragment of English, beside an LSTM, look at deeper sentences than both were
-trained on, parse one."""
+"""`permparse demo`: train our parser and an LSTM on the embedded fragment of English, evaluate both on sentences deeper
+than any in training, and parse one."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe.")
     ] = None,
 ) -> None:
-    """See the whole thing work, without any download, in about three minutes.
+    """See the parser work, without any download, in about three minutes.
 
-    Trains a parser on a small English fragment, and a small LSTM with attention beside it, measures both on sentences
-    that are deeper than any they were trained on, saves a plot of accuracy against depth, and draws how ours parses
-    one sentence. Run twice, it trains only once.
+    Trains our parser and a small LSTM with attention on a small English fragment, evaluates both on sentences that are
+    deeper than any in training, saves a plot of accuracy against depth, and draws how our parser parses one sentence.
+    A second run does not train again.
     """
     from permparse.evaluation.scores import evaluate
     from permparse.parsers.base import RECIPE_FILE, Parser

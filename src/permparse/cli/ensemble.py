@@ -1,4 +1,4 @@
-"""`permparse ensemble`: trained parsers of one task as one parser, which agree on outputs."""
+"""`permparse ensemble`: combine trained parsers of the same task into one parser."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def command(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs or of saved parsers, two or more.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the ensemble.")],
 ) -> None:
-    """Make one parser of several that were trained on the same task, with other seeds, settings or notations.
+    """Combine several parsers, trained on the same task with different seeds, settings or notations, into one.
 
-    Where their best outputs agree, that is the output. Where not, each proposes likely outputs, and the one that
-    all of them together find most probable wins. The folder holds copies of the members; all commands take it
+    If their best outputs agree, that is the output. If not, each proposes likely outputs, and the one that is most
+    probable under all of them together wins. The folder holds copies of the members; all commands take it
     like any other parser. It parses more slowly than its members together.
 
     [bold]Examples[/]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def command(
     model: Model,
-    split: Annotated[str | None, typer.Option("--split", help="Split of the task; its last one if not given.")] = None,
+    split: Annotated[str | None, typer.Option("--split", help="Split of the task; default: its last one.")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Evaluate on a tab-separated file instead of a split.")
     ] = None,
@@ -35,7 +35,7 @@ def command(
         typer.Option("--option", help='An option of that task, KEY=VALUE, such as unordered="and or" of tsv.'),
     ] = None,
     data: DataFolder = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Only N examples, evenly spread; 0 takes all.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Use only N examples, evenly spread; 0: all.")] = 0,
     decoder: Annotated[
         Literal["search", "hungarian", "beam"] | None,
         typer.Option("--decoder", help="Override the recipe's decoder: path search, the paper's rounding, a beam."),

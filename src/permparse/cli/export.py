@@ -1,4 +1,4 @@
-"""`permparse export`: the tagger of a trained parser as a file of torch.export or ONNX."""
+"""`permparse export`: write the tagger of a trained parser as a torch.export or ONNX file."""
 
 from __future__ import annotations
 

@@ -24,23 +24,23 @@ def command(
     file: Annotated[Path, typer.Argument(help="Your .tsv file of training examples.")],
     level: Annotated[
         Literal["raw", "signs", "wordless", "full", "ends", "bold"],
-        typer.Option("--level", help="How much to drop; training compares several and takes what tags best."),
+        typer.Option("--level", help="How much to drop; training tries several levels and takes the best."),
     ] = "full",
     tokenizer: Annotated[
-        str, typer.Option("--tokenizer", help="How inputs are cut: words, blanks or spacy.")
+        str, typer.Option("--tokenizer", help="How inputs are split: words, blanks or spacy.")
     ] = "words",
     show: Annotated[int, typer.Option("--show", min=0, help="Print N outputs before and after.")] = 5,
     rules: Annotated[int, typer.Option("--rules", min=0, help="Print the N rules used most.")] = RULES,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the rules as JSON, to edit and to train with.")
+        Path | None, typer.Option("--output", "-o", help="Write the rules as JSON, which you can edit and train with.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Learn from the training pairs which output tokens the others imply, and show what would be dropped.
 
-    Dropped tokens are restored exactly. A token that a word of the input says is kept, because the tagger finds it
-    there; a bracket or a keyword that no word says is dropped wherever the tokens around it imply it. To keep a type,
-    remove it from "dropped" in the file that --output writes, and train with that file.
+    Dropped tokens are restored exactly. A token that an input word expresses is kept, because the tagger can align
+    it to that word; a bracket or a keyword that no word expresses is dropped wherever the tokens around it imply it.
+    To keep a type, remove it from "dropped" in the file that --output writes, and train with that file.
 
     [bold]Examples[/]
 

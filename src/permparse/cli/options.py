@@ -1,4 +1,4 @@
-"""Options that several commands have, under one name each."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _usable(cluster: str | None) -> str | None:
     return cluster
 
 
-DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the task's files; no download.")]
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the task's files, instead of a download.")]
 TaskOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -33,7 +33,7 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         metavar="auto|local|HOST:PORT",
-        help="Use Ray: the one that runs here, one started here for this command, or one elsewhere.",
+        help="Use Ray: the one running here, one started here for this command, or one elsewhere.",
         callback=_usable,
     ),
 ]

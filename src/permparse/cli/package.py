@@ -1,4 +1,4 @@
-"""`permparse package`: a trained parser as one file or as a wheel, with a model card filled from its run."""
+"""`permparse package`: write a trained parser as one file or a wheel, with a model card filled in from its run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from permparse.base.console import note, out
 def command(
     run: Annotated[Path, typer.Argument(help="Folder of a run or of a saved parser.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File, or folder of the wheel.")] = None,
-    wheel: Annotated[bool, typer.Option("--wheel", help="Make a wheel that pip installs.")] = False,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the parser; without it, that of the folder.")
-    ] = None,
+    wheel: Annotated[bool, typer.Option("--wheel", help="Make a wheel for pip.")] = False,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the parser; default: the folder's name.")] = None,
     version: Annotated[str, typer.Option("--version", help="Version of the wheel.")] = "1.0",
     licence: Annotated[str, typer.Option("--licence", help="Licence stated in the card, such as mit.")] = "",
     evaluation: Annotated[

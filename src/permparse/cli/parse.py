@@ -33,12 +33,12 @@ def command(
         typer.Argument(help="Folder, packaged file or name of a parser; without one, the parser in the box is used."),
     ] = None,
     sentence: Annotated[
-        list[str] | None, typer.Argument(help="Sentences; without any, lines are read from stdin or --file.")
+        list[str] | None, typer.Argument(help="Sentences; if none are given, lines of stdin or --file.")
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Parse the lines of this file.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per line, with everything known.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line, with all details.")] = False,
     n_best: Annotated[
-        int, typer.Option("--n-best", min=1, max=100, help="The N best outputs, each after its confidence and a tab.")
+        int, typer.Option("--n-best", min=1, max=100, help="Print the N best outputs, each after confidence and tab.")
     ] = 1,
     show: Annotated[bool, typer.Option("--show", help="Draw the multiset of every word and the jumps.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw one sentence as a picture into this file.")] = None,
@@ -51,9 +51,9 @@ def command(
     ] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Parse sentences from the arguments, from a file or from stdin, line by line, as they come.
+    """Parse sentences from the arguments, from a file or from stdin, line by line, as they arrive.
 
-    A line that cannot be parsed gives an empty line (with --json: an object with "error") and a message on
+    A line that cannot be parsed yields an empty line (with --json: an object with "error") and a message on
     stderr; the exit code is then 2.
 
     [bold]Examples[/]

@@ -1,4 +1,4 @@
-"""`permparse reproduce`: tables and figures, ours next to the paper's, from runs that anyone can repeat."""
+"""`permparse reproduce`: tables and figures, ours next to the paper's, from reproducible runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(
         "results"
     ),
     list_: Annotated[bool, typer.Option("--list", help="List tables and figures, and how much is done.")] = False,
-    no_run: Annotated[bool, typer.Option("--no-run", help="Train nothing; show what is there.")] = False,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Train nothing; show finished runs.")] = False,
 ) -> None:
     """Run what is missing from a table or figure, and print it next to the paper's.
 
@@ -56,7 +56,7 @@ def command(
 
     [bold]Examples[/]
 
-      permparse reproduce                        what there is to reproduce
+      permparse reproduce                        list tables and figures
 
       permparse reproduce doubling --seeds 2     minutes, no data needed
 

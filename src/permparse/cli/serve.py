@@ -1,4 +1,4 @@
-"""`permparse serve`: a page to watch a parser think, and the HTTP service behind it."""
+"""`permparse serve`: a page that shows how a parser works, and the HTTP service behind it."""
 
 from __future__ import annotations
 
@@ -17,31 +17,29 @@ SHORTEST_TOKEN = 16
 
 def command(
     model: Annotated[
-        str, typer.Argument(help="Folder, packaged file, or name of a parser; without one, that of the box.")
+        str, typer.Argument(help="Folder, packaged file or name of a parser; default: the parser in the box.")
     ] = DEFAULT_MODEL,
     host: Annotated[str, typer.Option("--host", help="Address to listen on; any but loopback needs a token.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-    ] = 8000,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8000,
     token: Annotated[
         str | None,
         typer.Option("--token", envvar="PERMPARSE_TOKEN", help="Secret that requests must send as a bearer token."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Processes that share the work.")] = 1,
-    max_words: Annotated[int, typer.Option("--max-words", min=1, help="Words of a sentence.")] = 120,
-    max_items: Annotated[int, typer.Option("--max-items", min=1, help="Sentences of a request.")] = 256,
+    max_words: Annotated[int, typer.Option("--max-words", min=1, help="Most words per sentence.")] = 120,
+    max_items: Annotated[int, typer.Option("--max-items", min=1, help="Most sentences per request.")] = 256,
     max_seconds: Annotated[
-        float, typer.Option("--max-seconds", min=0.1, help="Time until a request is given up.")
+        float, typer.Option("--max-seconds", min=0.1, help="Time after which a request fails.")
     ] = 20,
-    max_queue: Annotated[int, typer.Option("--max-queue", min=1, help="Sentences that may wait in a worker.")] = 1024,
+    max_queue: Annotated[int, typer.Option("--max-queue", min=1, help="Most sentences queued per worker.")] = 1024,
     log_text: Annotated[bool, typer.Option("--log-text", help="Write the sentences of requests to the log.")] = False,
 ) -> None:
     """Serve a parser: a page at /, POST /parse for programs, /openapi.json for its description.
 
-    Listens on this machine alone, unless --host says otherwise; then a token is required. Ctrl-C or SIGTERM stops it
-    once everything accepted is answered.
+    Listens only on this machine unless --host says otherwise; then a token is required. Ctrl-C or SIGTERM stops it
+    once all accepted requests are answered.
 
     [bold]Examples[/]
 

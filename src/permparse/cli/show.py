@@ -1,4 +1,4 @@
-"""Parses, scores and errors drawn in the terminal."""
+"""Draw parses, scores and errors in the terminal."""
 
 from __future__ import annotations
 

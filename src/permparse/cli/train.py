@@ -1,4 +1,4 @@
-"""`permparse train`: all stages of a recipe, resumable."""
+"""`permparse train`: train all stages of a recipe; can be resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def command(
         typer.Option("--set", metavar="KEY=VALUE", help="Change a setting (see --settings); may be repeated."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted run to the very same weights.")
+        bool, typer.Option("--resume", help="Continue an interrupted run, with exactly the same weights.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing while training.")] = False,
     settings: Annotated[

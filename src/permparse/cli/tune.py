@@ -1,4 +1,4 @@
-"""`permparse tune`: settings chosen by trials, written as a recipe."""
+"""`permparse tune`: choose settings by trials and write them as a recipe."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def command(
     space: Annotated[str, typer.Option("--space", help="What to tune: paper, paper-pretrained, or a .toml file.")],
     trials: Annotated[int, typer.Option("--trials", min=1, help="Number of settings to try.")] = 20,
     sampler: Annotated[
-        Literal["random", "tpe"], typer.Option("--sampler", help="random: as the paper; tpe: by Optuna.")
+        Literal["random", "tpe"], typer.Option("--sampler", help="random: as in the paper; tpe: with Optuna.")
     ] = "random",
-    prune: Annotated[bool, typer.Option("--prune", help="With tpe: give up trials that fall behind.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="With tpe: stop trials that fall behind.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="The seed of all trials; finalists also use the next one.")] = 0,
-    split: Annotated[str | None, typer.Option("--split", help="The split that decides; dev if not given.")] = None,
+    split: Annotated[str | None, typer.Option("--split", help="The split to score trials on; default: dev.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of trials and the recipe; runs/tune-NAME.")
     ] = None,
@@ -45,10 +45,10 @@ def command(
         typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of all trials; may be repeated."),
     ] = None,
 ) -> None:
-    """Try settings at random, train the two best again with another seed, and write the better one as a recipe.
+    """Try settings at random, retrain the two best with another seed, and write the better one as a recipe.
 
-    The score is the main metric of the task on the dev split. Report the recipe with fresh seeds, from 100 on.
-    After Ctrl-C, kill -9 or a power cut, the same command continues where it stopped, to the same result.
+    The score is the main metric of the task on the dev split. Report results of the recipe on fresh seeds, from 100 on.
+    After Ctrl-C, kill -9 or a power cut, the same command continues where it stopped, with the same result.
 
     [bold]Examples[/]
 

@@ -1,4 +1,4 @@
-"""`permparse warmup`: compile beforehand what the first training or parse would otherwise wait for."""
+"""`permparse warmup`: compile all kernels in advance, so that the first training or parse need not wait."""
 
 from __future__ import annotations
 
