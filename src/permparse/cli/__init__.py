@@ -71,7 +71,7 @@ def _root(
 
     [bold]First steps[/]
 
-      permparse demo                             see it work, in about two minutes, without any download
+      permparse demo                             see it work, in about three minutes, without any download
 
       permparse train my.tsv                     train on your own file: input<TAB>output
 
