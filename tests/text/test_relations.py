@@ -146,3 +146,21 @@ def test_they_are_said_in_words():
     assert str(Equation({"a": 2, "b": -1}, 0)) == "2 a = b"
     assert str(Equation({"a": 1}, 0)) == "a = 0"
     assert str(Equation({"a": -1, "b": -2}, -3)) == "3 = a + 2 b"
+
+
+def test_more_tokens_than_can_be_counted_give_no_equations(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("permparse.text.relations.MOST_TOKENS", 3)
+    assert Relations.learn(questions(200)) == Relations()
+
+
+def test_rarer_tokens_are_left_out_where_all_are_too_many_to_count(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("permparse.text.relations.MOST_TOKENS", 3)
+    often, rarely = ("open", "close"), [f"rare{i}" for i in range(20)]
+    chance = random.Random(0)
+    pairs = []
+    for i in range(400):
+        size = chance.randint(1, 3)
+        pairs.append((["w"], [*often * size, rarely[i] if i < len(rarely) else "x"]))
+    learned = Relations.learn(pairs)
+    assert "close = open" in map(str, learned.equations)
+    assert learned.rare == frozenset(rarely)

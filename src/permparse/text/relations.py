@@ -23,6 +23,8 @@ ENOUGH = 4
 """Outputs for each one in which a token must occur."""
 HALVES = 3
 """Random halves of the outputs in which no other equations may hold than in all of them."""
+MOST_TOKENS, MOST_COUNTS = 1000, 20_000_000
+"""Tokens whose numbers are counted, and counts of tokens in outputs, at most: then rarer tokens count as rare, too."""
 LARGEST = 12
 """Coefficients and denominators of an equation at most."""
 ROUNDING = 1e-7
@@ -68,9 +70,10 @@ class Relations:
             if len(counts) < ENOUGH * least:
                 break
             known, used = _frequent(counts, operators, least)
-            rows = [[of[token] for token in known] for of in used]
-            matrix = np.array(rows, dtype=np.int64).reshape(len(used), len(known))
-            if known and _reliable(matrix):
+            if not known or len(known) > MOST_TOKENS or len(known) * len(used) > MOST_COUNTS:
+                continue
+            matrix = _table(known, used)
+            if _reliable(matrix):
                 return cls(tuple(_equations(known, matrix)), frozenset(operators.difference(known)), len(used))
         return cls()
 
@@ -138,6 +141,16 @@ def _frequent(
             return sorted(known), used
         rare, known = known - frequent, frequent
         used = [of for of in used if rare.isdisjoint(of)]
+
+
+def _table(tokens: Sequence[str], counts: Sequence[Counter[str]]) -> np.ndarray:
+    """How often each output has each of these tokens."""
+    column = {token: i for i, token in enumerate(tokens)}
+    cells = [(row, column[token], n) for row, of in enumerate(counts) for token, n in of.items() if token in column]
+    matrix = np.zeros((len(counts), len(tokens)), dtype=np.int64)
+    rows, columns, numbers = np.array(cells, dtype=np.int64).reshape(-1, 3).T
+    matrix[rows, columns] = numbers
+    return matrix
 
 
 def _reliable(matrix: np.ndarray) -> bool:
